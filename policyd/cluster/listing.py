@@ -117,6 +117,13 @@ def pages(
         query["continue"] = metadata["continue"]
 
 
+def unread_text(what: str, error: ApiReadError, permission: str) -> str:
+    """Return what could not be done, and the permission if that is why."""
+    needed = f"\n  hint: this needs the permission to {permission}"
+    hint = needed if error.status == HTTPStatus.FORBIDDEN else ""
+    return f"cannot {what}: {error}{hint}"
+
+
 def document_of(item: JSONObject, resource: Served) -> Document:
     """Return the document of an object; lists omit apiVersion and kind of their items."""
     metadata = {key: value for key, value in item["metadata"].items() if key != "managedFields"}

@@ -146,7 +146,7 @@ def merged_into(policy: Document, documents: Sequence[Document]) -> list[Documen
 
 def _is_merged(one: Document, policy: Document) -> bool:
     if is_exception(one.group, one.kind):
-        return one.group == policy.group and _excepted_as(policy) in exempted_policies(one)
+        return one.group == policy.group and named_as(policy) in exempted_policies(one)
     if one.group == TEMPLATES:
         return policy.group == CONSTRAINTS and _constraint_kind(one) == policy.kind
     if one.group == ADMISSION_GROUP and one.kind in _BINDINGS:
@@ -159,7 +159,7 @@ def _unclaimed(documents: Sequence[Document]) -> Iterator[Imported]:
     and those of kinds that nobody here knows.
     """
     policies = {(each.kind, each.name) for each in documents}
-    names = {_excepted_as(each) for each in documents if each.group in (KYVERNO, KYVERNO_CEL)}
+    names = {named_as(each) for each in documents if each.group in (KYVERNO, KYVERNO_CEL)}
     templates = {_constraint_kind(each) for each in documents if each.group == TEMPLATES}
     for each in documents:
         if (each.group, each.kind) in _EXCEPTIONS:
@@ -198,7 +198,7 @@ def exempted_policies(exception: Document) -> list[str]:
     return [name for name in names if isinstance(name, str)]
 
 
-def _excepted_as(policy: Document) -> str:
+def named_as(policy: Document) -> str:
     """Return the name by which exceptions refer to a policy."""
     within = policy.namespace if (policy.group, policy.kind) == (KYVERNO, "Policy") else ""
     return f"{within}/{policy.name}" if within else policy.name

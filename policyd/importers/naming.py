@@ -95,9 +95,7 @@ def _different(names: Iterable[str]) -> Iterator[str]:
         yield found
 
 
-def _renamed(
-    one: Imported, base: str, names: Sequence[str], source: Provenance
-) -> Imported:
+def _renamed(one: Imported, base: str, names: Sequence[str], source: Provenance) -> Imported:
     # Two documents of one name are both meant by the rules that mean it.
     now: dict[str, tuple[str, ...]] = {}
     for document, name in zip(one.documents, names, strict=True):

@@ -5,7 +5,15 @@ from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 
 from policyd._core.match.equivalents import BUILT_IN_GROUPS
-from policyd.cluster.listing import ApiReader, ApiReadError, document_of, list_path, pages, served
+from policyd.cluster.listing import (
+    ApiReader,
+    ApiReadError,
+    document_of,
+    list_path,
+    pages,
+    served,
+    unread_text,
+)
 from policyd.errors import ConfigError
 from policyd.importers.all import is_exception, is_policy, is_read_live, merged_into
 from policyd.importers.model import Imported, ImportRemark
@@ -54,45 +62,37 @@ def read_policies(
     return found
 
 
-def forbidden(error: ApiReadError, verb: str, resource: str) -> str:
-    """Return the text of an error; of one about permissions with the missing one."""
-    if error.status != HTTPStatus.FORBIDDEN:
-        return str(error)
-    return f"{error}\n  hint: this needs the permission to {verb} {resource}"
-
-
 def with_config_maps(
     reader: ApiReader, imports: Iterable[Imported], unread: list[str]
 ) -> Iterator[Imported]:
-    """Yield imports, with a remark where the cluster has no ConfigMap of that name: the policy
-    cannot be evaluated before there is one.
-    """
-    missing: dict[str, bool] = {}
-    for each in imports:
-        refs = [object_in(one.raw, "spec", "paramRef") for one in each.documents]
-        kinds = [object_in(one.raw, "spec", "paramKind").get("kind") for one in each.documents]
-        names = {
-            f"{ref.get('namespace')}/configmaps/{ref['name']}"
-            for ref, kind in zip(refs, kinds, strict=True)
-            if kind == "ConfigMap" and ref.get("name")
-        }
-        for name in sorted(names):
-            if name not in missing:
-                missing[name] = _is_missing(reader, name, unread)
-            if missing[name]:
-                where = name.replace("/configmaps/", "/")
-                remark = ImportRemark("", f"the cluster has no ConfigMap {where}: create it first")
-                each = replace(each, remarks=(*each.remarks, remark))
-        yield each
+    """Yield imports, with a remark for each ConfigMap that they name and the cluster has not."""
+    missing: dict[tuple[str, str], bool] = {}
+    for one in imports:
+        remarks = list(one.remarks)
+        for namespace, name in sorted({*_config_maps(one)}):
+            if (namespace, name) not in missing:
+                missing[namespace, name] = _is_missing(reader, namespace, name, unread)
+            if missing[namespace, name]:
+                text = f"the cluster has no ConfigMap {namespace}/{name}: create it first"
+                remarks.append(ImportRemark("", text))
+        yield replace(one, remarks=tuple(remarks))
 
 
-def _is_missing(reader: ApiReader, name: str, unread: list[str]) -> bool:
+def _config_maps(one: Imported) -> Iterator[tuple[str, str]]:
+    for each in one.documents:
+        ref = object_in(each.raw, "spec", "paramRef")
+        of_kind = object_in(each.raw, "spec", "paramKind").get("kind")
+        if of_kind == "ConfigMap" and ref.get("name"):
+            yield str(ref.get("namespace")), str(ref["name"])
+
+
+def _is_missing(reader: ApiReader, namespace: str, name: str, unread: list[str]) -> bool:
     try:
-        reader.get(f"/api/v1/namespaces/{name}")
+        reader.get(f"/api/v1/namespaces/{namespace}/configmaps/{name}")
     except ApiReadError as error:
         if error.status == HTTPStatus.NOT_FOUND:
             return True
-        unread.append(f"cannot get {name}: {forbidden(error, 'get', 'configmaps')}")
+        unread.append(unread_text(f"get the ConfigMap {namespace}/{name}", error, "get configmaps"))
     return False
 
 
@@ -122,8 +122,8 @@ def _read(
                 raise ConfigError(f"{text}\n  hint: import them by namespace (-n)")
     except ApiReadError as error:
         found.incomplete.add(resource.kind)
-        text = forbidden(error, "list", resource.label)
-        found.unread.append(f"cannot list {resource.label}{where}: {text}")
+        text = unread_text(f"list {resource.label}{where}", error, f"list {resource.label}")
+        found.unread.append(text)
 
 
 def _document(item: JSONObject, resource: Served) -> Document:
@@ -138,9 +138,7 @@ def _belonging(documents: Sequence[Document]) -> list[Document]:
     policies = [each for each in documents if is_policy(each)]
     merged = {id(one) for each in policies for one in merged_into(each, documents)}
     return [
-        each
-        for each in documents
-        if id(each) in merged or not is_exception(each.group, each.kind)
+        each for each in documents if id(each) in merged or not is_exception(each.group, each.kind)
     ]
 
 

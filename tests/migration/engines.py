@@ -26,7 +26,12 @@ ENGINES = {
     ("templates.gatekeeper.sh", "v1"): (("constrainttemplates", "ConstraintTemplate", False),),
     ("constraints.gatekeeper.sh", "v1beta1"): (("k8snolatest", "K8sNoLatest", False),),
 }
-SERVED_WITH_ENGINES = {**SERVED, **ENGINES}
+SERVED_WITH_ENGINES = {
+    **SERVED,
+    ("", "v1"): (*SERVED["", "v1"], ("services", "Service", True)),
+    ("discovery.k8s.io", "v1"): (("endpointslices", "EndpointSlice", True),),
+    **ENGINES,
+}
 CLUSTER_POLICIES = "/apis/kyverno.io/v1/clusterpolicies"
 POLICIES = "/apis/kyverno.io/v1/policies"
 EXCEPTIONS = "/apis/kyverno.io/v2/policyexceptions"

@@ -81,15 +81,15 @@ def test_a_namespace_has_its_policies_and_their_exceptions_of_any_namespace(
     assert not any(call.path.startswith(CLUSTER_POLICIES) for call in server.calls)
 
 
-def test_all_pages_are_read(
-    contents: Contents, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_pages_are_read(contents: Contents, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listing, "PAGE", 2)
     for number in range(5):
         added(contents, CLUSTER_POLICIES, f"labels-{number}", spec=LABELS)
     assert len(json.loads(run("import", "--cluster", "--format", "json").stdout)) == 5
     monkeypatch.setattr(live_policies, "MOST_OBJECTS", 4)
-    with pytest.raises(ConfigError, match=r"more than 4 policies and exceptions\n  hint: .* \(-n\)"):
+    with pytest.raises(
+        ConfigError, match=r"more than 4 policies and exceptions\n  hint: .* \(-n\)"
+    ):
         run("import", "--cluster")
 
 

@@ -7,10 +7,11 @@ from typing import NoReturn
 import click
 
 from policyd.cli.importing.folder import paths_of, require_new_names, suite_path, write
-from policyd.cli.importing.live import INCOMPLETE, PRINT_RBAC, LiveOptions, echo_changes, live_options
+from policyd.cli.importing.live import PRINT_RBAC, LiveOptions, echo_changes, live_options
 from policyd.cli.importing.report import COLOURS, ReportedImport, agreement, imports_json
 from policyd.cli.importing.texts import policy_text, stream, suite_text
 from policyd.cli.results import echo_results
+from policyd.cli.shared.kubeconfig import INCOMPLETE
 from policyd.cli.shared.manifests import echo_unused_definitions
 from policyd.cli.shared.output import counted, echo_json, echo_problems, format_option, warn, within
 from policyd.cli.shared.terminal.progress import with_progress

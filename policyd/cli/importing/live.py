@@ -8,26 +8,33 @@ from typing import TYPE_CHECKING
 import click
 
 from policyd.cli.importing.report import ReportedImport
-from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, kubeconfig_file
+from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, cluster_reader
 from policyd.cli.shared.output import counted, styled
 from policyd.cli.shared.settings import EXISTING, grouped
 from policyd.cli.shared.terminal.progress import counting
 from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
-from policyd.cluster import open_reader
 from policyd.errors import PolicySchemaError
-from policyd.importers.all import convert_all
+from policyd.importers.all import LIVE_GROUPS, convert_all
 from policyd.importers.model import Imported
 from policyd.importers.provenance import origin
 from policyd.importers.reading import read_sources
-from policyd.migration.permissions import role
 from policyd.migration.source_changes import EarlierImport, SourceChange
+from policyd.ownership import LABELS
 from policyd.policy.source.yaml_output import dump
 
 if TYPE_CHECKING:
     from policyd.migration.live_policies import LivePolicies
 
-TIMEOUT = 30.0  # seconds per request to the API server
-INCOMPLETE = 3  # the exit status if part of the cluster was not readable
+# Anybody who is authenticated may discover what a cluster serves.
+_ROLE = {
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "ClusterRole",
+    "metadata": {"name": "policyd-import", "labels": dict(LABELS)},
+    "rules": [
+        {"apiGroups": [*LIVE_GROUPS], "resources": ["*"], "verbs": ["list"]},
+        {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]},
+    ],
+}
 _COLOURS = {"new": "green", "changed": "yellow", "gone": "red"}
 
 
@@ -54,7 +61,7 @@ class LiveOptions:
         """Return what became of the policies of the cluster, and what was read of it."""
         from policyd.migration.live_policies import read_policies, with_config_maps
 
-        with open_reader(kubeconfig_file(self.kubeconfig), self.context, TIMEOUT) as reader:
+        with cluster_reader(self.kubeconfig, self.context) as reader:
             with counting() as advance:
                 live = read_policies(reader, self.namespaces, advance)
             imports = convert_all(live.documents)
@@ -92,7 +99,7 @@ def echo_changes(changes: Sequence[SourceChange], *, err: bool) -> None:
 
 def _print_role(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
-        click.echo(dump(role()), nl=False)
+        click.echo(dump(_ROLE), nl=False)
         context.exit()
 
 

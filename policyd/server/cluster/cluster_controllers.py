@@ -30,6 +30,7 @@ from policyd.controllers.waiting import until_any
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.policies_in_use import ClusterView, PolicyPlaces
 from policyd.json_types import JSONObject
+from policyd.leftovers.dead_webhooks import blocking_webhooks
 from policyd.observability.logs import Log
 from policyd.observability.metrics import PrometheusRecorder
 from policyd.placement.placement import PlacementMode, PolicyPart
@@ -127,6 +128,7 @@ class ClusterControllers(ClusterView):
             self._writing = loop.create_task(writing, name="events")
         loops: dict[str, _Run] = {each.name: each.run for each in self.controllers}
         loops["health"] = partial(self._note_health, watches)
+        loops["leftovers"] = self._log_leftovers
         return [
             loop.create_task(self._kept(name, run, stop), name=name) for name, run in loops.items()
         ]
@@ -150,6 +152,15 @@ class ClusterControllers(ClusterView):
         self._ended.set()
         if self._events is not None and self._writing is not None:
             await self._events.close(self._writing)
+
+    async def _log_leftovers(self, stop: asyncio.Event) -> None:
+        """Log the webhooks of others that deny requests because nothing answers them, once."""
+        settings = self.settings
+        given = (settings.kubeconfig, settings.timeout, settings.webhook_name)
+        for each in await asyncio.to_thread(blocking_webhooks, *given):
+            message = f"{each.file}: {each.message}"
+            self.log.write("warning", "leftover", message, hint=each.hint)
+        await stop.wait()
 
     async def _note_health(self, watches: WatchSupervisor, stop: asyncio.Event) -> None:
         """Note for each controller whether it works, and log a watch that does not."""
