@@ -101,7 +101,10 @@ def test_without_the_permission_only_a_namespace_that_is_gone_shows(
     contents.objects[VALIDATING].pop(0)
     assert lint().exit_code == 3
     contents.special = lambda call: refusal(403, "no") if "webhook" in call.path else None
-    assert "permission to list mutatingwebhookconfigurations.admissionregistration.k8s.io" in lint().stderr
+    assert (
+        "permission to list mutatingwebhookconfigurations.admissionregistration.k8s.io"
+        in lint().stderr
+    )
 
 
 def test_a_rule_can_be_disabled_and_advice_can_fail(contents: Contents, lint: Lint) -> None:
