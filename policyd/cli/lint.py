@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from policyd.cli.shared.corrections import corrected_files, edit_text, write_changed
 from policyd.cli.shared.corrections import diff as difference
 from policyd.cli.shared.kubeconfig import CONTEXT, INCOMPLETE, KUBECONFIG, cluster_reader
-from policyd.cli.shared.output import counted, echo_json, echo_problems, format_option, warn
+from policyd.cli.shared.output import counted, echo_json, echo_problems, echo_warning, format_option
 from policyd.cli.shared.policy_options import NO_POLICIES_HINT, policy_paths, without_policies
 from policyd.cli.shared.reports import ReportEntry, ReportLevel, ReportRule, echo_report
 from policyd.cli.shared.terminal.progress import counting
@@ -238,7 +238,7 @@ def command(
             for edit in edits:
                 click.echo(edit_text(edit), err=form != "text")
             sources, found = after
-    unread: list[str] = []
+    unread: list[Problem] = []
     if cluster:
         left = _left_in_cluster(kubeconfig, context, sources, unread)
         found += suppress(left, sources.lint_comments, disabled)[0]
@@ -252,7 +252,7 @@ def command(
         if target is not None:
             _print_needs(sources)
     for each in unread:
-        warn(each)
+        echo_warning(each)
     if errors or (found and fail_on == "advice"):
         raise SystemExit(1)
     if unread:
@@ -260,7 +260,7 @@ def command(
 
 
 def _left_in_cluster(
-    kubeconfig: Path | None, context: str | None, sources: Sources, unread: list[str]
+    kubeconfig: Path | None, context: str | None, sources: Sources, unread: list[Problem]
 ) -> list[Problem]:
     """Return what other engines left; ``unread`` gets what could not be read."""
     from policyd.leftovers.finding import leftovers

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from http import HTTPStatus
 from typing import NamedTuple, Protocol
 
+from policyd.errors import Problem
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.served_resource import Served
 from policyd.policy.source.loaded_documents import Document
@@ -117,11 +118,11 @@ def pages(
         query["continue"] = metadata["continue"]
 
 
-def unread_text(what: str, error: ApiReadError, permission: str) -> str:
-    """Return what could not be done, and the permission if that is why."""
-    needed = f"\n  hint: this needs the permission to {permission}"
-    hint = needed if error.status == HTTPStatus.FORBIDDEN else ""
-    return f"cannot {what}: {error}{hint}"
+def unread(what: str, error: ApiReadError, permission: str = "") -> Problem:
+    """Return what could not be done, with the permission, by default for just that."""
+    forbidden = error.status == HTTPStatus.FORBIDDEN
+    hint = f"this needs the permission to {permission or what}" if forbidden else ""
+    return Problem(f"cannot {what}: {error}", hint=hint)
 
 
 def document_of(item: JSONObject, resource: Served) -> Document:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from policyd.cluster.listing import ApiReader, ApiReadError, pages, unread_text
+from policyd.cluster.listing import ApiReader, ApiReadError, pages, unread
+from policyd.errors import Problem
 from policyd.importers.all import CONSTRAINTS, KYVERNO, KYVERNO_CEL, MUTATORS
 from policyd.json_types import JSONObject, object_in
 from policyd.leftovers.services import Services, service_of
@@ -103,7 +104,7 @@ def _engine(
 
 
 def _containers(
-    reader: ApiReader, namespace: str, selector: JSONObject, unread: list[str]
+    reader: ApiReader, namespace: str, selector: JSONObject, problems: list[Problem]
 ) -> Iterator[JSONObject]:
     """Yield the containers of the Deployments whose Pods a Service selects."""
     if not selector:
@@ -115,8 +116,8 @@ def _containers(
                 if selector.items() <= labels.items():
                     yield from object_in(each, "spec", "template", "spec").get("containers") or ()
     except ApiReadError as error:
-        what = f"list deployments.apps in {namespace}"
-        unread.append(unread_text(what, error, "list deployments.apps"))
+        what = "list deployments.apps"
+        problems.append(unread(f"{what} in {namespace}", error, what))
 
 
 def _flags(arguments: Iterable[str]) -> dict[str, str]:

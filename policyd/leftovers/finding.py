@@ -13,7 +13,7 @@ from policyd.policy.source.loaded_documents import Document
 
 
 def leftovers(
-    reader: ApiReader, policies: Iterable[Document], unread: list[str], advance: ReadProgress
+    reader: ApiReader, policies: Iterable[Document], unread: list[Problem], advance: ReadProgress
 ) -> Iterator[Problem]:
     """Yield all findings; ``policies`` are those of policyd. ``unread`` gets what cannot be read.
     Raises ConfigError if the cluster cannot be queried at all.

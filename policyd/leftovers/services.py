@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator
 from http import HTTPStatus
 
-from policyd.cluster.listing import ApiReader, ApiReadError, pages, unread_text
+from policyd.cluster.listing import ApiReader, ApiReadError, pages, unread
+from policyd.errors import Problem
 from policyd.json_types import JSONObject, object_in
 from policyd.webhooks.configuration_paths import RESOURCES, path_of
 
@@ -28,7 +29,7 @@ def ready_endpoints(slices: Iterable[JSONObject]) -> int:
 class Services:
     """The Services of a cluster, each looked up once. ``unread`` gets what cannot be read."""
 
-    def __init__(self, reader: ApiReader, unread: list[str]) -> None:
+    def __init__(self, reader: ApiReader, unread: list[Problem]) -> None:
         self._reader = reader
         self.unread = unread
         self._faults: dict[tuple[str, str], str] = {}
@@ -72,19 +73,18 @@ class Services:
             if of_namespace.status == HTTPStatus.NOT_FOUND:
                 return f"{label} does not exist, nor does its namespace"
         needed = "get services and list endpointslices.discovery.k8s.io"
-        self.unread.append(unread_text(f"read {label}", error, needed))
+        self.unread.append(unread(f"read {label}", error, needed))
         return ""
 
 
-def configurations(reader: ApiReader, unread: list[str]) -> Iterator[JSONObject]:
+def configurations(reader: ApiReader, problems: list[Problem]) -> Iterator[JSONObject]:
     """Yield the webhook configurations of both kinds."""
     for kind, resource in RESOURCES.items():
         try:
             for page in pages(reader, path_of(kind)):
                 yield from ({"kind": kind, **each} for each in page.items)
         except ApiReadError as error:
-            label = f"list {resource}.admissionregistration.k8s.io"
-            unread.append(unread_text(label, error, label))
+            problems.append(unread(f"list {resource}.admissionregistration.k8s.io", error))
 
 
 def service_of(webhook: JSONObject) -> tuple[str, str] | None:

@@ -12,12 +12,11 @@ from policyd.cluster.listing import (
     list_path,
     pages,
     served,
-    unread_text,
+    unread,
 )
-from policyd.errors import ConfigError
+from policyd.errors import ConfigError, Problem
 from policyd.importers.all import is_exception, is_policy, is_read_live, merged_into
-from policyd.importers.model import Imported, ImportRemark
-from policyd.json_types import JSONObject, object_in
+from policyd.json_types import JSONObject, object_in, values_in
 from policyd.policy.kinds.definitions import API_VERSION, KIND
 from policyd.policy.kinds.served_resource import Served
 from policyd.policy.source.loaded_documents import Document
@@ -35,7 +34,7 @@ class LivePolicies:
     """
 
     documents: list[Document] = field(default_factory=list)
-    unread: list[str] = field(default_factory=list)
+    unread: list[Problem] = field(default_factory=list)
     incomplete: set[str] = field(default_factory=set)
 
 
@@ -47,9 +46,11 @@ def read_policies(
     """
     found = LivePolicies()
     try:
-        resources = list(served(reader, lambda group: True, found.unread.append))
+        failed: list[str] = []
+        resources = list(served(reader, lambda group: True, failed.append))
     except ApiReadError as error:
         raise ConfigError(f"cannot discover the cluster's resources: {error}") from None
+    found.unread += map(Problem, failed)
     for resource in _once(resources):
         wanted = is_read_live(resource.group, resource.kind)
         if wanted and (resource.namespaced or not namespaces):
@@ -62,38 +63,25 @@ def read_policies(
     return found
 
 
-def with_config_maps(
-    reader: ApiReader, imports: Iterable[Imported], unread: list[str]
-) -> Iterator[Imported]:
-    """Yield imports, with a remark for each ConfigMap that they name and the cluster has not."""
-    missing: dict[tuple[str, str], bool] = {}
-    for one in imports:
-        remarks = list(one.remarks)
-        for namespace, name in sorted({*_config_maps(one)}):
-            if (namespace, name) not in missing:
-                missing[namespace, name] = _is_missing(reader, namespace, name, unread)
-            if missing[namespace, name]:
-                text = f"the cluster has no ConfigMap {namespace}/{name}: create it first"
-                remarks.append(ImportRemark("", text))
-        yield replace(one, remarks=tuple(remarks))
-
-
-def _config_maps(one: Imported) -> Iterator[tuple[str, str]]:
-    for each in one.documents:
-        ref = object_in(each.raw, "spec", "paramRef")
-        of_kind = object_in(each.raw, "spec", "paramKind").get("kind")
-        if of_kind == "ConfigMap" and ref.get("name"):
-            yield str(ref.get("namespace")), str(ref["name"])
-
-
-def _is_missing(reader: ApiReader, namespace: str, name: str, unread: list[str]) -> bool:
-    try:
-        reader.get(f"/api/v1/namespaces/{namespace}/configmaps/{name}")
-    except ApiReadError as error:
-        if error.status == HTTPStatus.NOT_FOUND:
-            return True
-        unread.append(unread_text(f"get the ConfigMap {namespace}/{name}", error, "get configmaps"))
-    return False
+def missing_config_maps(reader: ApiReader, live: LivePolicies) -> Iterator[Problem]:
+    """Yield a problem for each ConfigMap that a policy of Kyverno names and that the cluster has
+    not, or that cannot be read.
+    """
+    named: dict[str, Document] = {}
+    for each in live.documents:
+        for ref in (object_in(value, "configMap") for value in values_in(each.raw)):
+            if "name" in ref and "{{" not in str(ref):
+                path = f"{ref.get('namespace', 'default')}/configmaps/{ref['name']}"
+                named.setdefault(path, each)
+    for path, policy in named.items():
+        label = f"the ConfigMap {path.replace('/configmaps', '')}, which {policy.label} names"
+        try:
+            reader.get(f"/api/v1/namespaces/{path}")
+        except ApiReadError as error:
+            missing = error.status == HTTPStatus.NOT_FOUND
+            hint = "create it before the policy is enforced"
+            problem = Problem(f"the cluster does not have {label}", hint=hint)
+            yield problem if missing else unread(f"get {label}", error, "get configmaps")
 
 
 def _once(resources: Iterable[Served]) -> Iterator[Served]:
@@ -122,8 +110,8 @@ def _read(
                 raise ConfigError(f"{text}\n  hint: import them by namespace (-n)")
     except ApiReadError as error:
         found.incomplete.add(resource.kind)
-        text = unread_text(f"list {resource.label}{where}", error, f"list {resource.label}")
-        found.unread.append(text)
+        what = f"list {resource.label}"
+        found.unread.append(unread(f"{what}{where}", error, what))
 
 
 def _document(item: JSONObject, resource: Served) -> Document:

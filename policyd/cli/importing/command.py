@@ -2,18 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn
 
 import click
 
 from policyd.cli.importing.folder import paths_of, require_new_names, suite_path, write
-from policyd.cli.importing.live import PRINT_RBAC, LiveOptions, echo_changes, live_options
+from policyd.cli.importing.live import (
+    PRINT_RBAC,
+    LiveOptions,
+    echo_changes,
+    live_options,
+    without_unchanged,
+)
 from policyd.cli.importing.report import COLOURS, ReportedImport, agreement, imports_json
 from policyd.cli.importing.texts import policy_text, stream, suite_text
 from policyd.cli.results import echo_results
 from policyd.cli.shared.kubeconfig import INCOMPLETE
 from policyd.cli.shared.manifests import echo_unused_definitions
-from policyd.cli.shared.output import counted, echo_json, echo_problems, format_option, warn, within
+from policyd.cli.shared.output import counted, echo_json, echo_problems, format_option, within
 from policyd.cli.shared.terminal.progress import with_progress
 from policyd.cli.shared.terminal.wrapping import terminal_width
 from policyd.cli.shared.version import VERSION, version_of
@@ -24,7 +29,6 @@ from policyd.importers.proof.imports import ImportIndex
 from policyd.importers.proof.proving import prove, rows_of
 from policyd.importers.proof.rows import Proof
 from policyd.importers.proof.suites import suite_of
-from policyd.importers.provenance import origin
 from policyd.importers.reading import ImportSources, read_sources
 from policyd.migration.source_changes import SourceChange
 from policyd.versions import NEWEST, SPAN, KubernetesVersion
@@ -55,7 +59,7 @@ What the summary says:
 
 Exit status: 0 on success, 1 if a policy or rule is not imported or has a remark (with --strict) or
 a row of a test disagrees (with --verify), 2 if a source or an option is invalid or the cluster
-cannot be reached, 3 if part of the cluster could not be read.
+cannot be reached, 3 if part of the cluster could not be read, or a ConfigMap that a policy names.
 """
 _NOTHING = (
     "policyd imports policies of Kyverno (kyverno.io, policies.kyverno.io), Gatekeeper "
@@ -140,62 +144,33 @@ def command(
     live.check(paths, verify=verify)
     if version is None:
         version = version_of(live.kubeconfig, live.context) if live.cluster else NEWEST
-    if live.cluster:
-        _import_cluster(live, folder, version, form, strict=strict)
-    read = read_sources(paths)
+    read = live.read() if live.cluster else read_sources(paths)
     echo_unused_definitions(read.documents)
     imports = with_progress(convert_all(read.documents), "importing")
     found = [ReportedImport(checked(each, version)) for each in imports]
-    if not found and not read.problems:
-        raise ConfigError(f"no policies to import {within(paths)}\n  hint: {_NOTHING}")
+    changes = live.changes(found, read)
+    if not (found or read.problems or changes):
+        where = "in the cluster" if live.cluster else within(paths)
+        raise ConfigError(f"no policies to import {where}\n  hint: {_NOTHING}")
+    found = without_unchanged(found, changes)
     stray: list[Proof] = []
     if verify or folder is not None:
         found, stray = _proved(read, found, version)
-    _report(found, folder, form)
-    if verify and form != "json":
-        for line in agreement(found, stray, terminal_width(err=folder is None)):
-            click.echo(line, err=folder is None)
-    echo_problems(read.problems, err=True)
-    if read.problems:
-        raise SystemExit(2)
-    if _fails(found, strict=strict) or (verify and any(_disagrees(each) for each in found)):
-        raise SystemExit(1)
-
-
-def _import_cluster(
-    live: LiveOptions, folder: Path | None, version: KubernetesVersion, form: str, *, strict: bool
-) -> NoReturn:
-    """Import a cluster, and exit."""
-    imports, read = live.imports()
-    found = [ReportedImport(checked(each, version)) for each in with_progress(imports, "importing")]
-    changes = live.changes(found, read)
-    if not (found or read.unread or changes):
-        raise ConfigError(f"no policies to import in the cluster\n  hint: {_NOTHING}")
-    same = {each.source for each in changes or () if each.state == "unchanged"}
-    shown = [each for each in found if origin(each.imported.source) not in same]
-    _report(shown, folder, form, changes)
-    for text in read.unread:
-        warn(text)
-    raise SystemExit(1 if _fails(found, strict=strict) else INCOMPLETE if read.unread else 0)
-
-
-def _report(
-    found: Sequence[ReportedImport],
-    folder: Path | None,
-    form: str,
-    changes: Sequence[SourceChange] | None = None,
-) -> None:
-    """Print the documents and the summary, or write files; ``changes`` since an earlier import."""
     if folder is None:
         _print(found, form, changes)
     else:
         _write(folder, found, form, changes)
+    if verify and form != "json":
+        for line in agreement(found, stray, terminal_width(err=folder is None)):
+            click.echo(line, err=folder is None)
     if changes is not None and form != "json":
         echo_changes(changes, err=folder is None)
-
-
-def _fails(found: Sequence[ReportedImport], *, strict: bool) -> bool:
-    return strict and not all(each.imported.same for each in found)
+    echo_problems(read.problems, err=True)
+    if read.problems:
+        raise SystemExit(INCOMPLETE if live.cluster else 2)
+    failed = strict and not all(each.imported.same for each in found)
+    if failed or (verify and any(_disagrees(each) for each in found)):
+        raise SystemExit(1)
 
 
 def _proved(

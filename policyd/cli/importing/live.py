@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -14,16 +13,12 @@ from policyd.cli.shared.settings import EXISTING, grouped
 from policyd.cli.shared.terminal.progress import counting
 from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
 from policyd.errors import PolicySchemaError
-from policyd.importers.all import LIVE_GROUPS, convert_all
-from policyd.importers.model import Imported
+from policyd.importers.all import LIVE_GROUPS
 from policyd.importers.provenance import origin
-from policyd.importers.reading import read_sources
+from policyd.importers.reading import ImportSources, read_sources
 from policyd.migration.source_changes import EarlierImport, SourceChange
 from policyd.ownership import LABELS
 from policyd.policy.source.yaml_output import dump
-
-if TYPE_CHECKING:
-    from policyd.migration.live_policies import LivePolicies
 
 # Anybody who is authenticated may discover what a cluster serves.
 _ROLE = {
@@ -57,18 +52,18 @@ class LiveOptions:
         if not self.cluster and not paths:
             raise click.UsageError("Missing argument 'PATHS...' (or --cluster).")
 
-    def imports(self) -> tuple[list[Imported], "LivePolicies"]:
-        """Return what became of the policies of the cluster, and what was read of it."""
-        from policyd.migration.live_policies import read_policies, with_config_maps
+    def read(self) -> ImportSources:
+        """Return the policies of the cluster."""
+        from policyd.migration.live_policies import missing_config_maps, read_policies
 
-        with cluster_reader(self.kubeconfig, self.context) as reader:
-            with counting() as advance:
-                live = read_policies(reader, self.namespaces, advance)
-            imports = convert_all(live.documents)
-            return [*with_config_maps(reader, imports, live.unread)], live
+        with cluster_reader(self.kubeconfig, self.context) as reader, counting() as advance:
+            live = read_policies(reader, self.namespaces, advance)
+            live.unread += missing_config_maps(reader, live)
+        problems, incomplete = tuple(live.unread), frozenset(live.incomplete)
+        return ImportSources(tuple(live.documents), (), problems, incomplete)
 
     def changes(
-        self, found: Sequence[ReportedImport], live: "LivePolicies"
+        self, found: Sequence[ReportedImport], read: ImportSources
     ) -> list[SourceChange] | None:
         """Return what changed since the earlier import, by source; None if none is given. Raises
         PolicySchemaError.
@@ -80,8 +75,16 @@ class LiveOptions:
             raise PolicySchemaError(before.problems)
         earlier = EarlierImport(before.documents)
         known = filter(None, (earlier.change(each.imported) for each in found))
-        sources = {origin(each) for each in live.documents}
-        return [*known, *earlier.gone(sources, live.incomplete, self.namespaces)]
+        sources = {origin(each) for each in read.documents}
+        return [*known, *earlier.gone(sources, read.incomplete, self.namespaces)]
+
+
+def without_unchanged(
+    found: list[ReportedImport], changes: Sequence[SourceChange] | None
+) -> list[ReportedImport]:
+    """Return the imports whose sources are new or changed, or that failed."""
+    same = {each.source for each in changes or () if each.state == "unchanged"}
+    return [each for each in found if origin(each.imported.source) not in same]
 
 
 def echo_changes(changes: Sequence[SourceChange], *, err: bool) -> None:
