@@ -28,7 +28,7 @@ _GROUPS: Mapping[str, str] = {
 }
 _NO_CLASSIC = (1, 20)  # the first version of Kyverno that executes nothing of kyverno.io
 _FLAGGED = (1, 14)  # the first one whose exceptions are off by default
-_VERSION = re.compile(r":v?(\d+)\.(\d+)\.")
+_VERSION = re.compile(r":v?(\d+)\.(\d+)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,8 @@ _NOTHING = (
     "json",
     help="Choose the output format. text prints a summary, and without -o first the documents; "
     "yaml prints the documents, with reasons in comments; json is a list of policies with state, "
-    "documents, reasons, remarks and, with --verify or -o, the rows of their tests.",
+    "documents, reasons, remarks and, with --verify or -o, the rows of their tests; with --since "
+    "it is an object with these policies and the changes.",
 )
 def command(
     *,
