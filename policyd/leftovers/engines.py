@@ -2,33 +2,19 @@
 behind their webhooks.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from policyd.cluster.listing import ApiReader, ApiReadError, pages, unread
-from policyd.errors import Problem
 from policyd.importers.all import CONSTRAINTS, KYVERNO, KYVERNO_CEL, MUTATORS
 from policyd.json_types import JSONObject, object_in
 from policyd.leftovers.services import Services, service_of
 from policyd.policy.source.loaded_documents import Document
 
-_KYVERNO, _GATEKEEPER = "Kyverno", "Gatekeeper"
-# Beginnings of the names of an engine's webhook configurations for requests (Kyverno
-# pkg/config/config.go); cleanup and TTL controllers of Kyverno have others.
-_CONFIGURATIONS: Mapping[str, tuple[str, ...]] = {
-    _KYVERNO: ("kyverno-resource-", "kyverno-policy-"),
-    _GATEKEEPER: ("gatekeeper-",),
-}
-_GROUPS: Mapping[str, str] = {
-    KYVERNO: _KYVERNO,
-    KYVERNO_CEL: _KYVERNO,
-    CONSTRAINTS: _GATEKEEPER,
-    MUTATORS: _GATEKEEPER,
-}
 _NO_CLASSIC = (1, 20)  # the first version of Kyverno that executes nothing of kyverno.io
 _FLAGGED = (1, 14)  # the first one whose exceptions are off by default
-_VERSION = re.compile(r":v?(\d+)\.(\d+)")
+# Beginnings of the names of webhook configurations for requests (Kyverno pkg/config/config.go).
+_KYVERNO, _GATEKEEPER = ("kyverno-resource-", "kyverno-policy-"), ("gatekeeper-",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +36,7 @@ class OtherEngine:
         return f"Kyverno {version} executes no {document.kind} of {KYVERNO}"
 
     def unread(self, exception: Document) -> str:
-        """Return why the engine does not read an exception; empty if it does, and if that is not
-        known.
-        """
+        """Return why the engine does not read an exception; empty if it may."""
         if self.version < _FLAGGED:
             return ""
         if self.flags.get("enablePolicyException") != "true":
@@ -69,57 +53,58 @@ def engines(
     configurations: Sequence[JSONObject], services: Services, reader: ApiReader
 ) -> dict[str, OtherEngine]:
     """Return the engine of each API group of policies."""
-    found = {
-        name: _engine(name, [*_webhooks(configurations, prefixes)], services, reader)
-        for name, prefixes in _CONFIGURATIONS.items()
-    }
-    return {group: found[name] for group, name in _GROUPS.items()}
-
-
-def _webhooks(
-    configurations: Iterable[JSONObject], prefixes: tuple[str, ...]
-) -> Iterator[JSONObject]:
-    for each in configurations:
-        if str(each["metadata"]["name"]).startswith(prefixes):
-            yield from each.get("webhooks") or ()
+    kyverno = _engine("Kyverno", configurations, _KYVERNO, services)
+    if not kyverno.idle:
+        for image, flags in _containers(configurations, services, reader):
+            kyverno = OtherEngine(kyverno.name, "", _version(image), flags)
+    gatekeeper = _engine("Gatekeeper", configurations, _GATEKEEPER, services)
+    of_gatekeeper = dict.fromkeys((CONSTRAINTS, MUTATORS), gatekeeper)
+    return {KYVERNO: kyverno, KYVERNO_CEL: kyverno, **of_gatekeeper}
 
 
 def _engine(
-    name: str, webhooks: Sequence[JSONObject], services: Services, reader: ApiReader
+    name: str, configurations: Sequence[JSONObject], prefixes: tuple[str, ...], services: Services
 ) -> OtherEngine:
-    called = [*dict.fromkeys(map(service_of, webhooks))]
-    if not called:
-        return OtherEngine(name, f"no webhook of {name} is registered")
+    called = [*_called(configurations, prefixes)]
     faults = [services.fault(*each) if each else "" for each in called]
-    if all(faults):
-        return OtherEngine(name, f"{name} does not run: {faults[0]}")
-    for namespace, service in filter(None, called if name == _KYVERNO else ()):
-        selector = services.selector(namespace, service)
-        for container in _containers(reader, namespace, selector, services.unread):
-            version = _VERSION.search(str(container.get("image")))
-            if container.get("name") == "kyverno" and version:
-                number = (int(version[1]), int(version[2]))
-                return OtherEngine(name, "", number, _flags(container.get("args") or ()))
-    return OtherEngine(name)
+    if called and not all(faults):
+        return OtherEngine(name)
+    stopped = f"{name} does not run: {faults[0]}" if faults else ""
+    return OtherEngine(name, stopped or f"no webhook of {name} is registered")
+
+
+def _called(
+    configurations: Sequence[JSONObject], prefixes: tuple[str, ...]
+) -> dict[tuple[str, str] | None, None]:
+    """Return the Services that an engine's webhooks call, each once; None stands for URLs."""
+    named = (each for each in configurations if each["metadata"]["name"].startswith(prefixes))
+    return dict.fromkeys(service_of(hook) for each in named for hook in each.get("webhooks") or ())
 
 
 def _containers(
-    reader: ApiReader, namespace: str, selector: JSONObject, problems: list[Problem]
-) -> Iterator[JSONObject]:
-    """Yield the containers of the Deployments whose Pods a Service selects."""
-    if not selector:
-        return
-    try:
-        for page in pages(reader, f"/apis/apps/v1/namespaces/{namespace}/deployments"):
-            for each in page.items:
-                labels = object_in(each, "spec", "template", "metadata", "labels")
-                if selector.items() <= labels.items():
-                    yield from object_in(each, "spec", "template", "spec").get("containers") or ()
-    except ApiReadError as error:
-        what = "list deployments.apps"
-        problems.append(unread(f"{what} in {namespace}", error, what))
+    configurations: Sequence[JSONObject], services: Services, reader: ApiReader
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield image and flags of Kyverno's containers, of the Deployments behind its webhooks."""
+    for namespace, name in filter(None, _called(configurations, _KYVERNO)):
+        selector = services.selector(namespace, name)
+        path = f"apis/apps/v1/namespaces/{namespace}/deployments"
+        try:
+            found = [each for page in pages(reader, path) for each in page.items]
+        except ApiReadError as error:
+            what = "list deployments.apps"
+            services.unread.append(unread(f"{what} in {namespace}", error, what))
+            continue
+        for pods in (object_in(each, "spec", "template") for each in found):
+            if selector and selector.items() <= object_in(pods, "metadata", "labels").items():
+                for each in object_in(pods, "spec").get("containers") or ():
+                    if each.get("name") == "kyverno":
+                        pairs = (arg.lstrip("-").partition("=") for arg in each.get("args") or ())
+                        flags = {flag: value or "true" for flag, _, value in pairs}
+                        yield str(each.get("image")), flags
 
 
-def _flags(arguments: Iterable[str]) -> dict[str, str]:
-    pairs = (each.lstrip("-").partition("=") for each in arguments)
-    return {name: value or "true" for name, _, value in pairs}
+def _version(image: str) -> tuple[int, int]:
+    tag = image.partition("@")[0].rpartition(":")[2].removeprefix("v")
+    major, minor, *_ = [*tag.split("."), "", ""]
+    numbers = major.isdecimal() and minor.isdecimal()
+    return (int(major), int(minor)) if numbers else (0, 0)

@@ -6,7 +6,7 @@ from policyd.cluster.listing import ApiReader
 from policyd.errors import Problem
 from policyd.leftovers.dead_webhooks import dead_webhooks
 from policyd.leftovers.engines import engines
-from policyd.leftovers.policies import enforced_twice, idle_policies, unread_exceptions
+from policyd.leftovers.policies import enforced_twice, without_effect
 from policyd.leftovers.services import Services, configurations
 from policyd.migration.live_policies import ReadProgress, read_policies
 from policyd.policy.source.loaded_documents import Document
@@ -26,6 +26,5 @@ def leftovers(
     if len(unread) > before:
         return  # which engines run is not known
     running = engines(found, services, reader)
-    yield from idle_policies(live.documents, running)
-    yield from unread_exceptions(live.documents, running)
+    yield from without_effect(live.documents, running)
     yield from enforced_twice(policies, live.documents, running)

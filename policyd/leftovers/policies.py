@@ -11,36 +11,32 @@ from policyd.json_types import JSONObject, object_in
 from policyd.leftovers.engines import OtherEngine
 from policyd.policy.source.loaded_documents import Document
 
-_IMPORT = "policyd import --cluster imports it"
 
-
-def idle_policies(
+def without_effect(
     live: Sequence[Document], engines: Mapping[str, OtherEngine]
 ) -> Iterator[Problem]:
-    """Yield advice for each policy that its engine does not execute."""
-    for each in live:
-        engine = None if is_exception(each.group, each.kind) else engines.get(each.group)
-        why = engine.unexecuted(each) if engine else ""
-        if why:
-            hint = f"{_IMPORT}; kubectl delete {each.file}{_within(each)} removes it"
-            yield _advice(each, "unexecuted-policy", f"nothing enforces it: {why}", hint)
-
-
-def unread_exceptions(
-    live: Sequence[Document], engines: Mapping[str, OtherEngine]
-) -> Iterator[Problem]:
-    """Yield advice for each exception that no engine reads, or that is from no policy there is."""
+    """Yield advice for each policy that its engine does not execute, and each exception that
+    nothing reads, or that is from no policy there is.
+    """
     policies = {(each.group, named_as(each)) for each in live if is_policy(each)}
     for each in live:
-        if not is_exception(each.group, each.kind):
+        engine = engines.get(each.group)
+        if engine is None:
             continue
-        engine, names = engines[each.group], exempted_policies(each)
-        why = engine.unexecuted(each) or engine.unread(each)
-        if not why and not any((each.group, name) in policies for name in names):
-            why = f"there is no policy {' or '.join(names)}"
+        place = f"{each.file}{_within(each)}"
+        hint = f"kubectl delete {place} removes it"
+        why = engine.unexecuted(each)
+        if is_exception(each.group, each.kind):
+            names = exempted_policies(each)
+            if not why and not any((each.group, name) in policies for name in names):
+                why = f"there is no policy {' or '.join(names)}"
+            why = why or engine.unread(each)
+            message, rule = f"it exempts nothing: {why}", "unread-exception"
+        else:
+            message, rule = f"nothing enforces it: {why}", "unexecuted-policy"
+            hint = f"policyd import --cluster imports it; {hint}"
         if why:
-            hint = f"kubectl delete {each.file}{_within(each)} removes it"
-            yield _advice(each, "unread-exception", f"it exempts nothing: {why}", hint)
+            yield Problem(message, place, hint=hint, rule=rule, severity="advice")
 
 
 def enforced_twice(
@@ -70,8 +66,3 @@ def _acts(policy: JSONObject) -> bool:
 
 def _within(document: Document) -> str:
     return f" -n {document.namespace}" if document.namespace else ""
-
-
-def _advice(document: Document, rule: str, message: str, hint: str) -> Problem:
-    place = f"{document.file}{_within(document)}"
-    return Problem(message, place, hint=hint, rule=rule, severity="advice", document=document.label)
