@@ -137,11 +137,11 @@ def is_read_live(group: str, kind: str) -> bool:
     return group in LIVE_GROUPS and kind not in _NO_POLICIES
 
 
-def merged_into(policy: Document, documents: Sequence[Document]) -> list[Document]:
-    """Return what becomes part of a policy when it is imported: exceptions from it, the template of
+def merged_into(policy: Document, documents: Sequence[Document]) -> Iterator[Document]:
+    """Yield what becomes part of a policy when it is imported: exceptions from it, the template of
     a constraint, bindings.
     """
-    return [each for each in documents if _is_merged(each, policy)]
+    return (each for each in documents if _is_merged(each, policy))
 
 
 def _is_merged(one: Document, policy: Document) -> bool:

@@ -30,7 +30,7 @@ ReadProgress = Callable[[str, int, int], None]
 class LivePolicies:
     """What was read. ``documents`` are policies, exceptions and, without their schemas, definitions
     of all custom kinds that the cluster serves; ``unread`` what could not be read, with the reason;
-    ``incomplete`` the kinds that could not be listed to the end.
+    ``incomplete`` the kinds that could not be listed to the end, ``*`` if others may be missing.
     """
 
     documents: list[Document] = field(default_factory=list)
@@ -51,7 +51,9 @@ def read_policies(
     except ApiReadError as error:
         raise ConfigError(f"cannot discover the cluster's resources: {error}") from None
     found.unread += map(Problem, failed)
-    for resource in _once(resources):
+    found.incomplete |= {"*"} if failed else set()
+    preferred = {(each.group, each.resource): each for each in reversed(resources)}
+    for resource in reversed(preferred.values()):
         wanted = is_read_live(resource.group, resource.kind)
         if wanted and (resource.namespaced or not namespaces):
             everywhere = not namespaces or is_exception(resource.group, resource.kind)
@@ -69,7 +71,9 @@ def missing_config_maps(reader: ApiReader, live: LivePolicies) -> Iterator[Probl
     """
     named: dict[str, Document] = {}
     for each in live.documents:
-        for ref in (object_in(value, "configMap") for value in values_in(each.raw)):
+        contexts = (one.get("context") for one in values_in(each.raw) if isinstance(one, dict))
+        entries = (entry for one in contexts if isinstance(one, list) for entry in one)
+        for ref in (object_in(entry, "configMap") for entry in entries):
             if "name" in ref and "{{" not in str(ref):
                 path = f"{ref.get('namespace', 'default')}/configmaps/{ref['name']}"
                 named.setdefault(path, each)
@@ -82,14 +86,6 @@ def missing_config_maps(reader: ApiReader, live: LivePolicies) -> Iterator[Probl
             hint = "create it before the policy is enforced"
             problem = Problem(f"the cluster does not have {label}", hint=hint)
             yield problem if missing else unread(f"get {label}", error, "get configmaps")
-
-
-def _once(resources: Iterable[Served]) -> Iterator[Served]:
-    """Yield each resource in the first of its versions, the preferred one."""
-    first: dict[tuple[str, str], Served] = {}
-    for each in resources:
-        if first.setdefault((each.group, each.resource), each) is each:
-            yield each
 
 
 def _read(

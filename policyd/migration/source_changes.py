@@ -55,7 +55,7 @@ class EarlierImport:
         """
         for source, policies in self._known.items():
             kind, *within = source.split("/")[:-1] or [""]
-            hidden = kind in unread or (namespaces and not {*within} & {*namespaces})
+            hidden = {kind, "*"} & {*unread} or (namespaces and not {*within} & {*namespaces})
             if source not in sources and policies[0][0].uid and not hidden:
                 yield SourceChange(source, "gone", "", _files(policies))
 

@@ -115,6 +115,13 @@ def test_what_cannot_be_read_is_named_with_the_permission(
     assert "1 policy: 1 imported" in done.stderr
 
 
+def test_a_volume_of_a_pattern_names_no_config_map(contents: Contents, run: Run) -> None:
+    volumes = [{"name": "v", "configMap": {"name": "absent"}}]
+    spec = cluster_policy(pattern({"spec": {"volumes": volumes}}))["spec"]
+    added(contents, CLUSTER_POLICIES, "volumes", spec=spec)
+    assert run("import", "--cluster").exit_code == 0
+
+
 def test_a_config_map_that_a_policy_names_must_exist(contents: Contents, run: Run) -> None:
     for name in ("there", "absent"):
         spec = cluster_policy(config_map_rule(name))["spec"]

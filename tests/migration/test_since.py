@@ -133,6 +133,10 @@ def test_what_was_not_read_is_not_gone(contents: Contents, run: Run) -> None:
         refusal(403, "no") if call.path.startswith(CLUSTER_POLICIES) else None
     )
     assert "ClusterPolicy/one" not in changes(run)
+    contents.special = lambda call: (
+        refusal(403, "no") if call.path == "/apis/kyverno.io/v1" else None
+    )
+    assert set(changes(run)) == {"K8sNoLatest/no-latest"}
     contents.special = lambda call: None
     del contents.objects[POLICIES][0], contents.objects[CLUSTER_POLICIES][0]
     assert changes(run, "-n", "team-a") == {"Policy/team-a/own": ("gone", "")}
