@@ -203,7 +203,7 @@ def command(
     kubeconfig: Path | None,
     context: str | None,
 ) -> None:
-    """Report every error in your policies, plus advice, without a cluster.
+    """Report every error in your policies, plus advice. It needs no cluster.
 
     PATHS are files and directories of YAML or JSON; - is standard input. Without PATHS, the
     policies of policyd.yaml are read, or else the current directory. Fields, names and CEL
