@@ -194,5 +194,5 @@ def test_what_is_found() -> None:
     assert unknown_commands('hint = "policyd migrate converts some"') == {"migrate"}
     assert unknown_commands("```console\n$ policyd hooks\n```\n") == {"hooks"}
     assert unknown_commands("policyd evaluates\n# policyd also lints; `policyd lint x`") == set()
-    assert unknown_flags_of_commands("policyd lint --cluster -p x") == {"lint --cluster", "lint -p"}
+    assert unknown_flags_of_commands("policyd lint --owned -p x") == {"lint --owned", "lint -p"}
     assert unknown_flags_of_commands("policyd lint x | y --other  # --more") == set()

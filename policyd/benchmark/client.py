@@ -13,7 +13,7 @@ from policyd.benchmark.webhook_requests import WebhookRequest
 from policyd.errors import ConfigError
 from policyd.json_types import JSON, JSONObject
 
-TIMEOUT = 10  # seconds, those of a webhook configuration unless it says otherwise
+TIMEOUT = 10  # seconds, the default of a webhook configuration
 # Bytes of a response: the patch may be as large as the object, and is in base64.
 MAX_RESPONSE_BYTES = 8 * 2**20
 _CLOSED, _NO_REVIEW = "connection closed", "not an AdmissionReview"

@@ -8,12 +8,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from policyd.cli.shared.corrections import corrected_files, edit_text, write_changed
 from policyd.cli.shared.corrections import diff as difference
-from policyd.cli.shared.output import counted, echo_json, echo_problems, format_option
+from policyd.cli.shared.kubeconfig import CONTEXT, INCOMPLETE, KUBECONFIG, cluster_reader
+from policyd.cli.shared.output import counted, echo_json, echo_problems, echo_warning, format_option
 from policyd.cli.shared.policy_options import NO_POLICIES_HINT, policy_paths, without_policies
 from policyd.cli.shared.reports import ReportEntry, ReportLevel, ReportRule, echo_report
+from policyd.cli.shared.terminal.progress import counting
 from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
 from policyd.cli.shared.version import VERSION, version_option
 from policyd.errors import PolicyError, Problem
@@ -52,6 +55,7 @@ Examples:
   policyd lint --target 1.30 policies/     # what 1.30 would reject
   policyd lint --rules
   policyd lint --explain unguarded-field
+  policyd lint --cluster policies/         # also what other engines left
 
 \b
 To disable advice in a file (policyd lint --rules lists all rules):
@@ -60,8 +64,14 @@ To disable advice in a file (policyd lint --rules lists all rules):
   first line of a document, to that document; anywhere else, to the field or
   list item on its line or on the next line, with everything in it.
 
+\b
+What --cluster needs (requires pip install 'policyd[cluster]'):
+  list  what policyd import --print-rbac names, webhook configurations,
+        endpointslices.discovery.k8s.io, deployments.apps; get services
+
 Exit status: 0 if there are no errors (advice counts only with --fail-on advice), 1 if there are, 2
-if an option is invalid. With --fix, only what remains counts; with --diff nothing is corrected.
+if an option is invalid or the cluster cannot be reached, 3 if part of the cluster could not be
+read. With --fix, only what remains counts; with --diff nothing is corrected.
 """
 
 
@@ -169,6 +179,15 @@ def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool
     help="Report what this Kubernetes version, the oldest that must run the policies, does not "
     "support, and which version each policy needs.",
 )
+@click.option(
+    "--cluster",
+    is_flag=True,
+    help="Also report what Kyverno and Gatekeeper left in a cluster: webhooks without a Service, "
+    "policies and exceptions without effect, and what policies in PATHS enforce a second time. "
+    "The cluster is only read, and the current directory only if PATHS names it.",
+)
+@KUBECONFIG
+@CONTEXT
 def command(
     *,
     paths: tuple[Path, ...],
@@ -180,8 +199,11 @@ def command(
     diff: bool,
     version: KubernetesVersion,
     target: KubernetesVersion | None,
+    cluster: bool,
+    kubeconfig: Path | None,
+    context: str | None,
 ) -> None:
-    """Report every error in your policies, plus advice, without a cluster.
+    """Report every error in your policies, plus advice. It needs no cluster.
 
     PATHS are files and directories of YAML or JSON; - is standard input. Without PATHS, the
     policies of policyd.yaml are read, or else the current directory. Fields, names and CEL
@@ -197,6 +219,8 @@ def command(
     if fix and any(str(path) == "-" for path in paths):
         raise click.UsageError("--fix corrects files: save standard input to a file first")
 
+    source = click.get_current_context().get_parameter_source("paths")
+    paths = () if cluster and source is ParameterSource.DEFAULT else paths
     files, unreadable = read(paths)
 
     def look(files: Sequence[SourceFile]) -> tuple[Sources, list[Problem]]:
@@ -214,6 +238,10 @@ def command(
             for edit in edits:
                 click.echo(edit_text(edit), err=form != "text")
             sources, found = after
+    unread: list[Problem] = []
+    if cluster:
+        left = _left_in_cluster(kubeconfig, context, sources, unread)
+        found += suppress(left, sources.lint_comments, disabled)[0]
     if not diff:
         _write(form, found)
     errors = sum(problem.severity == "error" for problem in found)
@@ -223,8 +251,22 @@ def command(
         click.echo(summary, err=True)
         if target is not None:
             _print_needs(sources)
+    for each in unread:
+        echo_warning(each)
     if errors or (found and fail_on == "advice"):
         raise SystemExit(1)
+    if unread:
+        raise SystemExit(INCOMPLETE)
+
+
+def _left_in_cluster(
+    kubeconfig: Path | None, context: str | None, sources: Sources, unread: list[Problem]
+) -> list[Problem]:
+    """Return what other engines left; ``unread`` gets what could not be read."""
+    from policyd.leftovers.finding import leftovers
+
+    with cluster_reader(kubeconfig, context) as reader, counting() as advance:
+        return [*leftovers(reader, sources.of_kind("Policy"), unread, advance)]
 
 
 def _print_needs(sources: Sources) -> None:
@@ -251,7 +293,7 @@ def _find(
     if strict and not any(problem.severity == "error" for problem in errors):
         errors += not_idempotent(compiled, sources)
     advice = all_advice(LintRun(sources, datetime.now(UTC).date(), target))
-    if not errors:
+    if not errors and paths:
         advice += _no_policies(sources, paths)
     kept, unused = suppress([*errors, *advice], sources.lint_comments, disabled)
     yield from _said_once(kept)

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from http import HTTPStatus
 from typing import NamedTuple, Protocol
 
+from policyd.errors import Problem
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.served_resource import Served
+from policyd.policy.source.loaded_documents import Document
 
 PAGE = 500  # objects, as many as kubectl requests: about 10 MB of Pods
 
@@ -114,3 +116,25 @@ def pages(
         if not metadata.get("continue"):
             return
         query["continue"] = metadata["continue"]
+
+
+def unread(what: str, error: ApiReadError, permission: str = "") -> Problem:
+    """Return what could not be done, with the permission, by default for just that."""
+    forbidden = error.status == HTTPStatus.FORBIDDEN
+    hint = f"this needs the permission to {permission or what}" if forbidden else ""
+    return Problem(f"cannot {what}: {error}", hint=hint)
+
+
+def document_of(item: JSONObject, resource: Served) -> Document:
+    """Return the document of an object; lists omit apiVersion and kind of their items."""
+    metadata = {key: value for key, value in item["metadata"].items() if key != "managedFields"}
+    typed = {"apiVersion": resource.api_version, "kind": resource.kind}
+    return Document(
+        kind=resource.kind,
+        api_version=resource.api_version,
+        name=str(metadata.get("name") or ""),
+        namespace=str(metadata.get("namespace") or ""),
+        file="",
+        index=0,
+        raw={**typed, **item, "metadata": metadata},
+    )

@@ -11,7 +11,15 @@ from typing import Any, Protocol
 from policyd._core.lib.authorization import Failure
 from policyd.admission.lookups.params import KindOf, LookedUpParams, ParamsOf
 from policyd.admission.lookups.sources import LookedUpNamespaces, NamespaceName
-from policyd.cluster.listing import ApiReader, ApiReadError, Page, list_path, pages, served
+from policyd.cluster.listing import (
+    ApiReader,
+    ApiReadError,
+    Page,
+    document_of,
+    list_path,
+    pages,
+    served,
+)
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.policy.compile.params import ParamStore
@@ -155,7 +163,7 @@ class Scan:
                 yield name, pages(self._reader, list_path(resource, name))
 
     def _scanned(self, item: JSONObject, target: ListedResource) -> ScannedObject:
-        document = _document(item, target.served)
+        document = document_of(item, target.served)
         review = self._review(document, target.served)
         return ScannedObject(document, review, self._policies_for(item, target))
 
@@ -188,18 +196,3 @@ class Scan:
 def looked_up(given: ParamStore, reader: ParamReader) -> LookedUpParams:
     """The params of the documents and, where they have none, of the cluster."""
     return LookedUpParams(given, reader.kind, reader.params)
-
-
-def _document(item: JSONObject, resource: Served) -> Document:
-    """Build the document of an object; lists omit apiVersion and kind of their items."""
-    metadata = {key: value for key, value in item["metadata"].items() if key != "managedFields"}
-    typed = {"apiVersion": resource.api_version, "kind": resource.kind}
-    return Document(
-        kind=resource.kind,
-        api_version=resource.api_version,
-        name=str(metadata.get("name") or ""),
-        namespace=str(metadata.get("namespace") or ""),
-        file="",
-        index=0,
-        raw={**typed, **item, "metadata": metadata},
-    )

@@ -10,6 +10,7 @@ from policyd.importers.kyverno import cluster_policy as kyverno
 from policyd.importers.kyverno.cel import cel_policies as kyverno_cel
 from policyd.importers.model import Imported, ImportRemark, Refused
 from policyd.importers.naming import named
+from policyd.importers.provenance import provenance
 from policyd.policy.model.kinds import ADMISSION_GROUP
 from policyd.policy.source.loaded_documents import Document
 
@@ -64,6 +65,17 @@ _BINDINGS = {
     "ValidatingAdmissionPolicyBinding": "ValidatingAdmissionPolicy",
     "MutatingAdmissionPolicyBinding": "MutatingAdmissionPolicy",
 }
+# The groups of other engines that a cluster may serve.
+LIVE_GROUPS = (
+    KYVERNO,
+    KYVERNO_CEL,
+    TEMPLATES,
+    CONSTRAINTS,
+    MUTATORS,
+    "config.gatekeeper.sh",
+    "expansion.gatekeeper.sh",
+    "externaldata.gatekeeper.sh",
+)
 _GROUPS = frozenset({KYVERNO, KYVERNO_CEL, TEMPLATES, CONSTRAINTS, MUTATORS, ADMISSION_GROUP})
 # ConverterTable of these groups that hold no rule: settings of the engine, reports, requests to it.
 _NO_POLICIES = frozenset(
@@ -86,7 +98,8 @@ def convert_all(
     taken = {id(each.source) for each in found}
     found += [each for each in _unclaimed(documents) if id(each.source) not in taken]
     order = {id(each): index for index, each in enumerate(documents)}
-    return named(sorted(found, key=lambda each: order[id(each.source)]))
+    ordered = sorted(found, key=lambda each: order[id(each.source)])
+    return named(ordered, lambda source: provenance(source, merged_into(source, documents)))
 
 
 def convert(
@@ -112,16 +125,45 @@ def is_policy(document: Document, converters: ConverterTable = CONVERTERS) -> bo
     return kind in converters or kind in _FOREIGN
 
 
+def is_exception(group: str, kind: str) -> bool:
+    """Whether objects of a kind exempt requests from the policies that they name."""
+    return (group, kind) in _EXCEPTIONS
+
+
+def is_read_live(group: str, kind: str) -> bool:
+    """Whether an import of a cluster reads a kind: those of other engines that say what is decided.
+    The API server's own policies stay where they are.
+    """
+    return group in LIVE_GROUPS and kind not in _NO_POLICIES
+
+
+def merged_into(policy: Document, documents: Sequence[Document]) -> Iterator[Document]:
+    """Yield what becomes part of a policy when it is imported: exceptions from it, the template of
+    a constraint, bindings.
+    """
+    return (each for each in documents if _is_merged(each, policy))
+
+
+def _is_merged(one: Document, policy: Document) -> bool:
+    if is_exception(one.group, one.kind):
+        return one.group == policy.group and named_as(policy) in exempted_policies(one)
+    if one.group == TEMPLATES:
+        return policy.group == CONSTRAINTS and _constraint_kind(one) == policy.kind
+    if one.group == ADMISSION_GROUP and one.kind in _BINDINGS:
+        return (_BINDINGS[one.kind], _spec(one).get("policyName")) == (policy.kind, policy.name)
+    return False
+
+
 def _unclaimed(documents: Sequence[Document]) -> Iterator[Imported]:
     """Yield the documents that only mean something beside a policy which is not in the sources,
     and those of kinds that nobody here knows.
     """
     policies = {(each.kind, each.name) for each in documents}
-    names = {_excepted_as(each) for each in documents if each.group in (KYVERNO, KYVERNO_CEL)}
+    names = {named_as(each) for each in documents if each.group in (KYVERNO, KYVERNO_CEL)}
     templates = {_constraint_kind(each) for each in documents if each.group == TEMPLATES}
     for each in documents:
         if (each.group, each.kind) in _EXCEPTIONS:
-            missing = [name for name in _exempted_policies(each) if name not in names]
+            missing = [name for name in exempted_policies(each) if name not in names]
             if missing:
                 listed = ", ".join(missing)
                 yield _refused(each, "spec", f"the sources have no policy {listed} to except from")
@@ -148,7 +190,7 @@ def _refused(document: Document, path: str, message: str) -> Imported:
     return Imported(document, reasons=(ImportRemark(path, message),))
 
 
-def _exempted_policies(exception: Document) -> list[str]:
+def exempted_policies(exception: Document) -> list[str]:
     """Return the names of the policies that an exception is about, in both of its forms."""
     spec = _spec(exception)
     entries = [*_objects(spec.get("exceptions")), *_objects(spec.get("policyRefs"))]
@@ -156,7 +198,7 @@ def _exempted_policies(exception: Document) -> list[str]:
     return [name for name in names if isinstance(name, str)]
 
 
-def _excepted_as(policy: Document) -> str:
+def named_as(policy: Document) -> str:
     """Return the name by which exceptions refer to a policy."""
     within = policy.namespace if (policy.group, policy.kind) == (KYVERNO, "Policy") else ""
     return f"{within}/{policy.name}" if within else policy.name

@@ -9,39 +9,14 @@ its file.
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import PurePath
 
 from policyd.importers.model import Imported, ImportedDocument, ImportRemark
-from policyd.json_types import JSON, JSONObject
+from policyd.importers.provenance import Provenance, annotated, provenance
 from policyd.policy.source.loaded_documents import Document
-
-FROM = "policyd.dev/imported-from"
-RULE = "policyd.dev/imported-rule"
-
-
-def annotated(metadata: JSONObject, source: Document, rule: str) -> JSONObject:
-    """Return metadata that names the source, and the rule if the source has rules."""
-    annotations = {**(metadata.get("annotations") or {}), FROM: origin(source)}
-    if rule:
-        annotations[RULE] = rule
-    return {**metadata, "annotations": annotations}
-
-
-def origin(source: Document) -> str:
-    """Return ``KIND/NAME`` of a policy, or ``KIND/NAMESPACE/NAME``."""
-    return "/".join(each for each in (source.kind, source.namespace, source.name) if each)
-
-
-def origin_of(policy: Document) -> tuple[str, str]:
-    """Return what a policy was imported from, and the rule; empty if it does not say so."""
-    metadata = policy.raw.get("metadata")
-    given = metadata.get("annotations") if isinstance(metadata, dict) else None
-    annotations: dict[str, JSON] = given if isinstance(given, dict) else {}
-    return str(annotations.get(FROM, "")), str(annotations.get(RULE, ""))
-
 
 LONGEST = 253  # characters: the limit of names in Kubernetes
 _FOREIGN = re.compile(r"[^a-z0-9.-]+")
@@ -67,9 +42,11 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
 
 
-def named(imports: Sequence[Imported]) -> list[Imported]:
-    """Return imports with documents of different names, which say where they come from; one whose
-    source is there twice has a remark.
+def named(
+    imports: Sequence[Imported], described: Callable[[Document], Provenance] = provenance
+) -> list[Imported]:
+    """Return imports with documents of different names, which say where they come from as
+    ``described``; one whose source is there twice has a remark.
     """
     taken: set[str] = set()
     known: dict[tuple[str, ...], Document] = {}
@@ -77,7 +54,7 @@ def named(imports: Sequence[Imported]) -> list[Imported]:
     for at in sorted(range(len(imports)), key=lambda at: _order(imports[at].source)):
         each = imports[at]
         if each.documents:
-            each = _named(each, taken)
+            each = _named(each, taken, described(each.source))
             other = known.setdefault(_identity(each.source), each.source)
             if other is not each.source:
                 each = replace(each, remarks=(*each.remarks, _again(each.source, other)))
@@ -85,7 +62,7 @@ def named(imports: Sequence[Imported]) -> list[Imported]:
     return [found[at] for at in range(len(imports))]
 
 
-def _named(one: Imported, taken: set[str]) -> Imported:
+def _named(one: Imported, taken: set[str], source: Provenance) -> Imported:
     """Return an import with the first names of its documents that are not taken, and take them."""
     written = one.source.name
     rests = [each.name.removeprefix(written) for each in one.documents]
@@ -93,7 +70,7 @@ def _named(one: Imported, taken: set[str]) -> Imported:
         names = list(_different(valid_name(f"{base}{rest}") for rest in rests))
         if taken.isdisjoint((base, *names)):
             taken.update((base, *names))
-            return _renamed(one, base, names)
+            return _renamed(one, base, names, source)
     raise AssertionError("there are names without end")
 
 
@@ -118,7 +95,7 @@ def _different(names: Iterable[str]) -> Iterator[str]:
         yield found
 
 
-def _renamed(one: Imported, base: str, names: Sequence[str]) -> Imported:
+def _renamed(one: Imported, base: str, names: Sequence[str], source: Provenance) -> Imported:
     # Two documents of one name are both meant by the rules that mean it.
     now: dict[str, tuple[str, ...]] = {}
     for document, name in zip(one.documents, names, strict=True):
@@ -128,17 +105,17 @@ def _renamed(one: Imported, base: str, names: Sequence[str]) -> Imported:
         for rule, meant in one.rules.items()
     }
     documents = tuple(
-        _document(document, name, one.source, rules)
+        _document(document, name, source, rules)
         for document, name in zip(one.documents, names, strict=True)
     )
     return replace(one, base=base, documents=documents, rules=rules)
 
 
 def _document(
-    document: ImportedDocument, name: str, source: Document, rules: Mapping[str, Sequence[str]]
+    document: ImportedDocument, name: str, source: Provenance, rules: Mapping[str, Sequence[str]]
 ) -> ImportedDocument:
     rule = next((rule for rule, names in rules.items() if name in names), "")
-    metadata: JSONObject = {**document.raw["metadata"], "name": name}
+    metadata = {**document.raw["metadata"], "name": name}
     raw = {**document.raw, "metadata": annotated(metadata, source, rule)}
     return replace(document, raw=raw)
 

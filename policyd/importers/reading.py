@@ -28,11 +28,13 @@ class ImportSources:
 
     ``documents`` are the Kubernetes objects of all kinds, ``tests`` the documents that tell how to
     test policies. ``problems``: what cannot be read; what is no Kubernetes object is left out.
+    ``incomplete`` are the kinds of which some objects of a cluster are missing.
     """
 
     documents: tuple[Document, ...]
     tests: tuple[Document, ...] = ()
     problems: tuple[Problem, ...] = ()
+    incomplete: frozenset[str] = frozenset()
 
 
 def read_sources(paths: Sequence[Path]) -> ImportSources:

@@ -10,7 +10,8 @@ from tests.cluster.fake import REVIEWS, Call, Reply, refusal, status
 
 READ = ["get", "list", "watch"]
 # What it serves: group and version, then resource, kind and whether it is in a namespace.
-SERVED: Mapping[tuple[str, str], tuple[tuple[str, str, bool], ...]] = {
+ServedKinds = Mapping[tuple[str, str], tuple[tuple[str, str, bool], ...]]
+SERVED: ServedKinds = {
     ("", "v1"): (
         ("namespaces", "Namespace", False),
         ("pods", "Pod", True),
@@ -34,12 +35,14 @@ def base(group: str, version: str) -> str:
 @dataclass
 class Contents:
     """What is there: objects by the path of the list of all namespaces. ``page`` is the most that
-    is sent at once; ``special`` answers first, where it has something to say.
+    is sent at once; ``special`` answers first, where it has something to say; ``served`` are the
+    kinds.
     """
 
     objects: dict[str, list[JSONObject]] = field(default_factory=dict)
     page: int = 1000
     special: Callable[[Call], Reply | None] = lambda call: None
+    served: ServedKinds = field(default_factory=lambda: SERVED)
 
     def add(self, path: str, name: str, namespace: str = "", **fields: Any) -> JSONObject:
         """One object, as lists show it: without its type."""
@@ -65,21 +68,22 @@ class Contents:
         if path == "/api":
             return Reply({"kind": "APIVersions", "versions": ["v1"]})
         if path == "/apis":
-            groups = sorted({group for group, _ in SERVED if group})
-            return Reply({"kind": "APIGroupList", "groups": [_group(each) for each in groups]})
-        for (group, version), resources in SERVED.items():
+            groups = sorted({group for group, _ in self.served if group})
+            listed = [self._group(each) for each in groups]
+            return Reply({"kind": "APIGroupList", "groups": listed})
+        for (group, version), resources in self.served.items():
             if path == base(group, version):
-                listed = [
+                found = [
                     {"name": name, "kind": kind, "namespaced": namespaced, "verbs": READ}
                     for name, kind, namespaced in resources
                 ]
-                listed.append(
+                found.append(
                     {"name": "pods/log", "kind": "Pod", "namespaced": True, "verbs": ["get"]}
                 )
-                listed.append(
+                found.append(
                     {"name": "bindings", "kind": "Binding", "namespaced": True, "verbs": ["create"]}
                 )
-                return Reply({"kind": "APIResourceList", "resources": listed})
+                return Reply({"kind": "APIResourceList", "resources": found})
         return None
 
     def _one(self, path: str) -> Reply | None:
@@ -91,7 +95,7 @@ class Contents:
         for each in self.objects.get(f"{prefix}/{resource}" if inside else folder, ()):
             metadata = each["metadata"]
             if metadata["name"] == name and metadata.get("namespace", "") == namespace:
-                return Reply({**each, **_typed(folder)})
+                return Reply({**each, **self._typed(folder)})
         return refusal(404, f'"{name}" not found')
 
     def _list(self, path: str, query: JSONObject) -> Reply:
@@ -111,20 +115,18 @@ class Contents:
             metadata |= {"continue": str(start + size), "remainingItemCount": rest_of}
         return Reply({"kind": "List", "metadata": metadata, "items": part})
 
+    def _typed(self, listed: str) -> JSONObject:
+        """The kind of the objects that are listed at a path, as an object alone shows it."""
+        resource = listed.rpartition("/")[2]
+        kinds = (each for served in self.served.values() for each in served)
+        return {"kind": next(kind for name, kind, _ in kinds if name == resource)}
 
-def _typed(listed: str) -> JSONObject:
-    """The kind of the objects that are listed at a path, as an object alone shows it."""
-    resource = listed.rpartition("/")[2]
-    kinds = (each for served in SERVED.values() for each in served)
-    return {"kind": next(kind for name, kind, _ in kinds if name == resource)}
-
-
-def _group(name: str) -> JSONObject:
-    versions = [
-        {"version": version, "groupVersion": f"{group}/{version}"}
-        for group, version in SERVED
-        if group == name
-    ]
-    preferred = PREFERRED.get(name, versions[0]["version"])
-    chosen = next(each for each in versions if each["version"] == preferred)
-    return {"name": name, "versions": versions, "preferredVersion": chosen}
+    def _group(self, name: str) -> JSONObject:
+        versions = [
+            {"version": version, "groupVersion": f"{group}/{version}"}
+            for group, version in self.served
+            if group == name
+        ]
+        preferred = PREFERRED.get(name, versions[0]["version"])
+        chosen = next(each for each in versions if each["version"] == preferred)
+        return {"name": name, "versions": versions, "preferredVersion": chosen}

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policyd.importers.model import Imported, ImportedDocument
-from policyd.importers.naming import FROM, RULE, named, valid_name
+from policyd.importers.naming import named, valid_name
+from policyd.importers.provenance import FROM, RULE
 from tests.importers.converting import document
 
 SUBDOMAIN = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")

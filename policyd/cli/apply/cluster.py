@@ -8,14 +8,11 @@ import click
 from policyd.bounded_text import few
 from policyd.cli.apply.checked import ApplyRun, ClusterOptions
 from policyd.cli.apply.output import write
-from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, kubeconfig_file
+from policyd.cli.shared.kubeconfig import CONTEXT, INCOMPLETE, KUBECONFIG, cluster_reader
 from policyd.cli.shared.output import counted, warn
 from policyd.cli.shared.settings import grouped
 from policyd.cli.shared.terminal.progress import counting
-from policyd.cluster import open_reader
 
-TIMEOUT = 30.0  # seconds per request to the API server
-INCOMPLETE = 3  # the exit status if nothing is denied but part of the cluster was not readable
 _NAMED = 5  # policies named in a note; the others are counted
 
 
@@ -24,7 +21,7 @@ def scan_cluster(options: ClusterOptions, run: ApplyRun) -> int:
     # Imported here because only a scan needs it.
     from policyd.cli.apply.scan import ClusterScan
 
-    with open_reader(kubeconfig_file(options.kubeconfig), options.context, TIMEOUT) as reader:
+    with cluster_reader(options.kubeconfig, options.context) as reader:
         if run.authorizer is None and run.requester.user is not None:
             run = replace(run, authorizer=reader)
         with counting() as advance:

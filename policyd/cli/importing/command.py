@@ -6,14 +6,22 @@ from pathlib import Path
 import click
 
 from policyd.cli.importing.folder import paths_of, require_new_names, suite_path, write
+from policyd.cli.importing.live import (
+    PRINT_RBAC,
+    LiveOptions,
+    echo_changes,
+    live_options,
+    without_unchanged,
+)
 from policyd.cli.importing.report import COLOURS, ReportedImport, agreement, imports_json
 from policyd.cli.importing.texts import policy_text, stream, suite_text
 from policyd.cli.results import echo_results
+from policyd.cli.shared.kubeconfig import INCOMPLETE
 from policyd.cli.shared.manifests import echo_unused_definitions
 from policyd.cli.shared.output import counted, echo_json, echo_problems, format_option, within
 from policyd.cli.shared.terminal.progress import with_progress
 from policyd.cli.shared.terminal.wrapping import terminal_width
-from policyd.cli.shared.version import VERSION
+from policyd.cli.shared.version import VERSION, version_of
 from policyd.errors import ConfigError
 from policyd.importers.all import convert_all
 from policyd.importers.checking import checked
@@ -22,6 +30,7 @@ from policyd.importers.proof.proving import prove, rows_of
 from policyd.importers.proof.rows import Proof
 from policyd.importers.proof.suites import suite_of
 from policyd.importers.reading import ImportSources, read_sources
+from policyd.migration.source_changes import SourceChange
 from policyd.policy.model.kinds import POLICYD_GROUP
 from policyd.versions import NEWEST, SPAN, KubernetesVersion
 
@@ -31,10 +40,16 @@ Examples:
   policyd import kyverno/ -o policies/     # a file for each policy
   policyd import kyverno/ --verify         # run the tests of the source, too
   policyd import constraints/ templates/ -o policies/
-  kubectl get clusterpolicies,policyexceptions -A -o yaml | policyd import -
   policyd import kyverno/ --strict --verify > /dev/null
   policyd import kyverno/ --format json | \\
       jq -r '.[] | select(.state == "not imported") | .name'
+
+\b
+What is in a cluster (requires pip install 'policyd[cluster]'):
+  policyd import --cluster -o policies/
+  policyd import --cluster --context prod -n shop --format json
+  policyd import --cluster --since policies/ -o changed/
+  policyd import --print-rbac | kubectl apply -f -
 
 \b
 What the summary says:
@@ -44,7 +59,8 @@ What the summary says:
   not imported  would decide differently; the fields at fault are below it
 
 Exit status: 0 on success, 1 if a policy or rule is not imported or has a remark (with --strict) or
-a row of a test disagrees (with --verify), 2 if a source or an option is invalid.
+a row of a test disagrees (with --verify), 2 if a source or an option is invalid or the cluster
+cannot be reached, 3 if part of the cluster could not be read, or a ConfigMap that a policy names.
 """
 _OWN = "a Policy is policyd's own kind already: check it with policyd lint, or see policyd export"
 _NOTHING = (
@@ -58,7 +74,7 @@ _NOTHING = (
 @click.argument(
     "paths",
     nargs=-1,
-    required=True,
+    metavar="[PATHS]...",
     type=click.Path(exists=True, allow_dash=True, path_type=Path),
 )
 @click.option(
@@ -75,8 +91,8 @@ _NOTHING = (
     "--kubernetes-version",
     "version",
     type=VERSION,
-    default=NEWEST,
-    help=f"Import for clusters of this Kubernetes version ({SPAN}).  [default: {NEWEST}]",
+    help=f"Import for clusters of this Kubernetes version ({SPAN}).  [default: the cluster's with "
+    f"--cluster, else {NEWEST}]",
 )
 @click.option(
     "--strict",
@@ -90,21 +106,25 @@ _NOTHING = (
     help="Run the tests of the source (kyverno-test.yaml, suite.yaml of Gatekeeper) with what was "
     "imported, and report the rows that disagree.",
 )
+@live_options
+@PRINT_RBAC
 @format_option(
     "text",
     "yaml",
     "json",
     help="Choose the output format. text prints a summary, and without -o first the documents; "
     "yaml prints the documents, with reasons in comments; json is a list of policies with state, "
-    "documents, reasons, remarks and, with --verify or -o, the rows of their tests.",
+    "documents, reasons, remarks and, with --verify or -o, the rows of their tests; with --since "
+    "it is an object with these policies and the changes.",
 )
 def command(
     *,
     paths: tuple[Path, ...],
     folder: Path | None,
-    version: KubernetesVersion,
+    version: KubernetesVersion | None,
     strict: bool,
     verify: bool,
+    live: LiveOptions,
     form: str,
 ) -> None:
     """Import policies of Kyverno, Gatekeeper and the API server.
@@ -117,30 +137,42 @@ def command(
     PATHS are files and directories, or - for standard input. Documents that are no policies, such
     as the manifests beside tests, are passed over. The documents are printed, and the summary goes
     to standard error; with -o the documents are written to files, and the summary is printed.
+
+    With --cluster, the policies of Kyverno and Gatekeeper in a cluster are imported instead, with
+    their exceptions. Each Policy names its source with UID and resourceVersion in the annotation
+    policyd.dev/imported-from, by which --since finds what changed at the source.
     """
     if folder is not None and form == "yaml":
         raise click.UsageError("--format yaml prints the documents: leave out -o")
-    read = read_sources(paths)
+    live.check(paths, verify=verify)
+    if version is None:
+        version = version_of(live.kubeconfig, live.context) if live.cluster else NEWEST
+    read = live.read() if live.cluster else read_sources(paths)
     echo_unused_definitions(read.documents)
     imports = with_progress(convert_all(read.documents), "importing")
     found = [ReportedImport(checked(each, version)) for each in imports]
-    if not found and not read.problems:
+    changes = live.changes(found, read)
+    if not (found or read.problems or changes):
         own = any(each.group == POLICYD_GROUP for each in read.documents)
         hint = _OWN if own else _NOTHING
-        raise ConfigError(f"no policies to import {within(paths)}\n  hint: {hint}")
+        where = "in the cluster" if live.cluster else within(paths)
+        raise ConfigError(f"no policies to import {where}\n  hint: {hint}")
+    found = without_unchanged(found, changes)
     stray: list[Proof] = []
     if verify or folder is not None:
         found, stray = _proved(read, found, version)
     if folder is None:
-        _print(found, form)
+        _print(found, form, changes)
     else:
-        _write(folder, found, form)
+        _write(folder, found, form, changes)
     if verify and form != "json":
         for line in agreement(found, stray, terminal_width(err=folder is None)):
             click.echo(line, err=folder is None)
+    if changes is not None and form != "json":
+        echo_changes(changes, err=folder is None)
     echo_problems(read.problems, err=True)
     if read.problems:
-        raise SystemExit(2)
+        raise SystemExit(INCOMPLETE if live.cluster else 2)
     failed = strict and not all(each.imported.same for each in found)
     if failed or (verify and any(_disagrees(each) for each in found)):
         raise SystemExit(1)
@@ -162,22 +194,30 @@ def _disagrees(one: ReportedImport) -> bool:
     return bool(one.imported.documents) and any(each.state == "disagrees" for each in one.proofs)
 
 
-def _print(found: Sequence[ReportedImport], form: str) -> None:
+def _print(
+    found: Sequence[ReportedImport], form: str, changes: Sequence[SourceChange] | None
+) -> None:
     if form == "json":
-        echo_json(imports_json(found, {}))
+        echo_json(imports_json(found, {}, changes))
         return
     click.echo(stream(found, reasons=form == "yaml"), nl=False)
     if form == "text":
         echo_results([each.result for each in found], COLOURS, err=True)
 
 
-def _write(folder: Path, found: Sequence[ReportedImport], form: str) -> None:
+def _write(
+    folder: Path,
+    found: Sequence[ReportedImport],
+    form: str,
+    changes: Sequence[SourceChange] | None,
+) -> None:
     paths = paths_of(found)
     require_new_names(folder, paths)
     texts = _texts(paths)
     written = write(folder, texts)
     if form == "json":
-        echo_json(imports_json(found, {folder / path: each for path, each in paths.items()}))
+        files = {folder / path: each for path, each in paths.items()}
+        echo_json(imports_json(found, files, changes))
     else:
         echo_results([each.result for each in found], COLOURS, err=False)
     unchanged = len(texts) - len(written)

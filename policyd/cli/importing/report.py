@@ -4,7 +4,7 @@ rule. Converts nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from policyd.cli.results import PolicyResult, found_json, found_text
@@ -15,6 +15,7 @@ from policyd.importers.checking import CheckedImport
 from policyd.importers.model import Imported
 from policyd.importers.proof.rows import Proof
 from policyd.json_types import JSONObject
+from policyd.migration.source_changes import SourceChange
 
 COLOURS: Mapping[str, str] = {
     "imported": "green",
@@ -49,10 +50,14 @@ class ReportedImport:
 
 
 def imports_json(
-    imports: Sequence[ReportedImport], files: Mapping[Path, ReportedImport]
-) -> list[JSONObject]:
-    """Return the policies with documents, reasons, remarks and rows of tests."""
-    return [
+    imports: Sequence[ReportedImport],
+    files: Mapping[Path, ReportedImport],
+    changes: Sequence[SourceChange] | None,
+) -> list[JSONObject] | JSONObject:
+    """Return the policies with documents, reasons, remarks and rows of tests; beside ``changes``
+    since an earlier import, if there are any.
+    """
+    policies = [
         {
             "kind": each.imported.source.kind,
             "name": each.imported.source.name,
@@ -69,6 +74,9 @@ def imports_json(
         }
         for each in imports
     ]
+    if changes is None:
+        return policies
+    return {"policies": policies, "changes": [asdict(each) for each in changes]}
 
 
 def _row_json(proof: Proof) -> JSONObject:

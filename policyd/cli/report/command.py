@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from policyd.cli.report.sources import SourceOptions, load_policies, selection_of, sources_options
-from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, kubeconfig_file
+from policyd.cli.shared.kubeconfig import CONTEXT, INCOMPLETE, KUBECONFIG, kubeconfig_file
 from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.output import format_option, warn
 from policyd.cli.shared.policy_options import loaded
@@ -23,7 +23,6 @@ from policyd.reports import rendering
 from policyd.reports.summary import Summary
 from policyd.versions import KubernetesVersion
 
-INCOMPLETE = 3  # the exit status if part of the cluster could not be read or written
 TIMEOUT = 60.0  # seconds for a page of a list, or a report, with all retries
 _INTERRUPTED = "interrupted; the next run writes the rest"
 _EPILOG = """\b

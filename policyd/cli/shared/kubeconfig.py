@@ -1,13 +1,21 @@
-"""The options ``--kubeconfig`` and ``--context``, and the file that kubectl would use. Connects to
-nothing.
+"""The options ``--kubeconfig`` and ``--context``, the file that kubectl would use, and the
+connection of commands that only read.
 """
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from policyd.cli.shared.settings import FILE
+from policyd.cluster import open_reader
+
+if TYPE_CHECKING:
+    from policyd.cluster.reader import ClusterReader
+
+TIMEOUT = 30.0  # seconds per request to the API server
+INCOMPLETE = 3  # the exit status if all is well but part of the cluster was not read or written
 
 KUBECONFIG = click.option(
     "--kubeconfig",
@@ -20,6 +28,11 @@ CONTEXT = click.option(
     metavar="NAME",
     help="Use this context of the kubeconfig file.  [default: the current context]",
 )
+
+
+def cluster_reader(kubeconfig: Path | None, context: str | None) -> "ClusterReader":
+    """Return a client for the cluster that these options name."""
+    return open_reader(kubeconfig_file(kubeconfig), context, TIMEOUT)
 
 
 def kubeconfig_file(given: Path | None) -> Path | None:

@@ -235,8 +235,11 @@ def echo_misfits(documents: Iterable[Document], schemas: Schemas) -> None:
 
 
 def place_of(document: Document, path: str = "") -> str:
-    """Return ``FILE:LINE``, which terminals and editors open, of a document or a field of it."""
-    return f"{shortest(document.file)}:{document.place(path)[0]}"
+    """Return ``FILE:LINE``, which terminals and editors open, of a document or a field of it; only
+    its file if it has no lines, as an object of a cluster.
+    """
+    line = document.place(path)[0]
+    return f"{shortest(document.file)}:{line}" if line else shortest(document.file)
 
 
 def is_namespace(document: Document) -> bool:

@@ -4,14 +4,10 @@ from pathlib import Path
 
 import click
 
-from policyd.cli.shared.kubeconfig import kubeconfig_file
+from policyd.cli.shared.kubeconfig import cluster_reader
 from policyd.cli.shared.output import warn
 from policyd.cli.shared.settings import VERSIONS, AddOption, OptionValue
-from policyd.cluster import open_reader
 from policyd.versions import NEWEST, SPAN, KubernetesVersion, nearest, supported
-
-TIMEOUT = 30.0  # seconds for the version of a cluster
-
 
 VERSION = OptionValue("VERSION", supported, VERSIONS)
 
@@ -34,7 +30,7 @@ def version_of(kubeconfig: Path | None, context: str | None) -> KubernetesVersio
     """Look up the cluster's version, or the nearest supported one; the newest if that fails."""
     from policyd.cluster.listing import ApiReadError
 
-    with open_reader(kubeconfig_file(kubeconfig), context, TIMEOUT) as reader:
+    with cluster_reader(kubeconfig, context) as reader:
         try:
             version, warning = nearest(KubernetesVersion.parse(reader.version()))
         except (ApiReadError, ValueError) as error:

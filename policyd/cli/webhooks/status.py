@@ -14,6 +14,7 @@ from policyd.cli.webhooks.options import VERBOSE, WebhookOptions, webhook_option
 from policyd.cli.webhooks.reach_output import all_reached, reach_json, reach_text
 from policyd.cli.webhooks.synchronizing import cluster, configurations, current, every
 from policyd.json_types import JSON, JSONObject
+from policyd.leftovers.services import endpoint_slices, ready_endpoints
 from policyd.placement.comparing import in_step
 from policyd.placement.document_steps import removals
 from policyd.placement.placed_documents import key_of, label_of
@@ -161,16 +162,8 @@ def service_faults(objects: "Objects", service: ServiceAddress) -> Iterator[str]
 
 def _ready(objects: "Objects", service: ServiceAddress) -> int:
     """Return the number of ready endpoints."""
-    pages = objects.list_pages(
-        f"apis/discovery.k8s.io/v1/namespaces/{service.namespace}/endpointslices",
-        {"labelSelector": f"kubernetes.io/service-name={service.name}"},
-    )
-    return sum(
-        (endpoint.get("conditions") or {}).get("ready") is not False
-        for page in pages
-        for slice_ in page.get("items") or ()
-        for endpoint in slice_.get("endpoints") or ()
-    )
+    pages = objects.list_pages(*endpoint_slices(service.namespace, service.name))
+    return ready_endpoints(each for page in pages for each in page.get("items") or ())
 
 
 def drift(wanted: Sequence[JSONObject], actual: Sequence[JSONObject], name: str) -> Iterator[str]:

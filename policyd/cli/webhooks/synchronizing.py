@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from policyd.cli.shared.kubeconfig import kubeconfig_file
+from policyd.cli.shared.kubeconfig import TIMEOUT, kubeconfig_file
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.ownership import LABELS, MANAGER, POLICYD, labels_in, maker, without_maker
@@ -19,7 +19,6 @@ from policyd.webhooks.validation.configurations import problems
 if TYPE_CHECKING:
     from policyd.cluster.commands import Objects
 
-TIMEOUT = 30.0  # seconds per request to the API server
 OURS = ",".join(f"{key}={value}" for key, value in LABELS.items())
 Outcome = Literal["created", "configured", "unchanged", "deleted", "left"]
 

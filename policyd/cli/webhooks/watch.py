@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from policyd.cli.shared.kubeconfig import kubeconfig_file
+from policyd.cli.shared.kubeconfig import TIMEOUT, kubeconfig_file
 from policyd.cli.shared.policy_options import loaded
 from policyd.cli.webhooks.in_tree import cluster_version, in_tree
 from policyd.cli.webhooks.options import FORCE, WebhookOptions, webhook_options
 from policyd.cli.webhooks.placing import Placing
 from policyd.cli.webhooks.synchronizing import (
     OURS,
-    TIMEOUT,
     ConfigurationChange,
     cluster,
     configurations,

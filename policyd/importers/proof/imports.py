@@ -11,10 +11,10 @@ from policyd.importers.all import CONVERTERS, ConverterTable, convert
 from policyd.importers.checking import CheckedImport, checked
 from policyd.importers.kyverno.matching.autogen import generated_name
 from policyd.importers.model import Imported, ImportedDocument
-from policyd.importers.naming import origin, origin_of
 from policyd.importers.proof.files import TestFiles
 from policyd.importers.proof.given_values import substituted
 from policyd.importers.proof.rows import TestUnusable
+from policyd.importers.provenance import origin, provenance_of
 from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
@@ -111,9 +111,9 @@ class ImportedBefore:
         compiled = compiler.compile_strict(sources)
         origins: dict[str, list[tuple[str, Document]]] = {}
         for each in sources.of_kind("Policy"):
-            source, rule = origin_of(each)
-            if source:
-                origins.setdefault(source, []).append((rule, each))
+            found, rule = provenance_of(each)
+            if found.source:
+                origins.setdefault(found.source, []).append((rule, each))
         self._imports = [_before(source, found, compiled) for source, found in origins.items()]
         self.mapper = compiled.mapper
 

@@ -4,6 +4,7 @@ cluster is configured. Decides nothing.
 
 import asyncio
 import math
+import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
@@ -27,9 +28,11 @@ from policyd.controllers.registration.reach_watch import ReachWatch
 from policyd.controllers.registration.registrar import Registration, RegistrationInputs
 from policyd.controllers.registration.watched_configurations import WatchedConfigurations
 from policyd.controllers.waiting import until_any
+from policyd.errors import ConfigError
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.policies_in_use import ClusterView, PolicyPlaces
 from policyd.json_types import JSONObject
+from policyd.leftovers.dead_webhooks import blocking_webhooks
 from policyd.observability.logs import Log
 from policyd.observability.metrics import PrometheusRecorder
 from policyd.placement.placement import PlacementMode, PolicyPart
@@ -127,6 +130,8 @@ class ClusterControllers(ClusterView):
             self._writing = loop.create_task(writing, name="events")
         loops: dict[str, _Run] = {each.name: each.run for each in self.controllers}
         loops["health"] = partial(self._note_health, watches)
+        # A daemon: a server that ends does not wait for an API server that does not answer.
+        threading.Thread(target=self._log_leftovers, name="leftovers", daemon=True).start()
         return [
             loop.create_task(self._kept(name, run, stop), name=name) for name, run in loops.items()
         ]
@@ -150,6 +155,18 @@ class ClusterControllers(ClusterView):
         self._ended.set()
         if self._events is not None and self._writing is not None:
             await self._events.close(self._writing)
+
+    def _log_leftovers(self) -> None:
+        """Log the webhooks of others that deny requests because nothing answers them."""
+        settings = self.settings
+        given = (settings.kubeconfig, settings.timeout, settings.webhook_name)
+        try:
+            for each in blocking_webhooks(*given):
+                message = f"{each.file}: {each.message}"
+                self.log.write("warning", "leftover", message, hint=each.hint)
+        except ConfigError as error:
+            message = f"cannot look for webhooks that block the cluster: {error}"
+            self.log.write("warning", "leftover", message)
 
     async def _note_health(self, watches: WatchSupervisor, stop: asyncio.Event) -> None:
         """Note for each controller whether it works, and log a watch that does not."""

@@ -1,0 +1,141 @@
+"""``policyd import --cluster``: its options, what it imports, and what it reports of changes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from policyd.cli.importing.report import ReportedImport
+from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, cluster_reader
+from policyd.cli.shared.output import counted, styled
+from policyd.cli.shared.settings import EXISTING, grouped
+from policyd.cli.shared.terminal.progress import counting
+from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
+from policyd.errors import PolicySchemaError
+from policyd.importers.all import LIVE_GROUPS
+from policyd.importers.provenance import origin
+from policyd.importers.reading import ImportSources, read_sources
+from policyd.migration.source_changes import EarlierImport, SourceChange
+from policyd.ownership import LABELS
+from policyd.policy.source.yaml_output import dump
+
+# Anybody who is authenticated may discover what a cluster serves.
+_ROLE = {
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "ClusterRole",
+    "metadata": {"name": "policyd-import", "labels": dict(LABELS)},
+    "rules": [
+        {"apiGroups": [*LIVE_GROUPS], "resources": ["*"], "verbs": ["list"]},
+        {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]},
+    ],
+}
+_COLOURS = {"new": "green", "changed": "yellow", "gone": "red"}
+
+
+@dataclass(frozen=True, slots=True)
+class LiveOptions:
+    """Whether to import a cluster, which one, and the earlier import to compare it with."""
+
+    cluster: bool
+    kubeconfig: Path | None
+    context: str | None
+    namespaces: tuple[str, ...]
+    since: Path | None
+
+    def check(self, paths: Sequence[Path], *, verify: bool) -> None:
+        """Raise click.UsageError for options that do not go together."""
+        if self.cluster and (paths or verify):
+            raise click.UsageError("--cluster cannot be combined with PATHS and --verify")
+        if not self.cluster and (self.namespaces or self.since):
+            raise click.UsageError("--namespace and --since need --cluster")
+        if not self.cluster and not paths:
+            raise click.UsageError("Missing argument 'PATHS...' (or --cluster).")
+
+    def read(self) -> ImportSources:
+        """Return the policies of the cluster."""
+        from policyd.migration.live_policies import missing_config_maps, read_policies
+
+        with cluster_reader(self.kubeconfig, self.context) as reader, counting() as advance:
+            live = read_policies(reader, self.namespaces, advance)
+            live.unread += missing_config_maps(reader, live)
+        problems, incomplete = tuple(live.unread), frozenset(live.incomplete)
+        return ImportSources(tuple(live.documents), (), problems, incomplete)
+
+    def changes(
+        self, found: Sequence[ReportedImport], read: ImportSources
+    ) -> list[SourceChange] | None:
+        """Return what changed since the earlier import, by source; None if none is given. Raises
+        PolicySchemaError.
+        """
+        if self.since is None:
+            return None
+        before = read_sources([self.since])
+        if before.problems:
+            raise PolicySchemaError(before.problems)
+        earlier = EarlierImport(before.documents)
+        known = filter(None, (earlier.change(each.imported) for each in found))
+        sources = {origin(each) for each in read.documents}
+        return [*known, *earlier.gone(sources, read.incomplete, self.namespaces)]
+
+
+def without_unchanged(
+    found: list[ReportedImport], changes: Sequence[SourceChange] | None
+) -> list[ReportedImport]:
+    """Return the imports whose sources are new or changed, or that failed."""
+    same = {each.source for each in changes or () if each.state == "unchanged"}
+    return [each for each in found if origin(each.imported.source) not in same]
+
+
+def echo_changes(changes: Sequence[SourceChange], *, err: bool) -> None:
+    """Print a row for each change, and the number of sources without one."""
+    width = terminal_width(err=err)
+    for each in sorted(changes, key=lambda each: (each.state, each.source)):
+        if each.state in _COLOURS:
+            state = styled(f"{each.state:7}", fg=_COLOURS[each.state])
+            files = f"imported to {', '.join(each.files)}" if each.files else ""
+            row = "; ".join(filter(None, (each.why, files)))
+            click.echo(table_row((state, each.source), row, width), err=err)
+    same = sum(each.state == "unchanged" for each in changes)
+    click.echo(f"{counted(same, 'source')} unchanged", err=err)
+
+
+def _print_role(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        click.echo(dump(_ROLE), nl=False)
+        context.exit()
+
+
+_OPTIONS = (
+    click.option(
+        "--cluster",
+        is_flag=True,
+        help="Import the policies in a cluster instead of PATHS. The cluster is only read.",
+    ),
+    KUBECONFIG,
+    CONTEXT,
+    click.option(
+        "-n",
+        "--namespace",
+        "namespaces",
+        multiple=True,
+        metavar="NAME",
+        help="With --cluster, import only the policies in this namespace; may be repeated.",
+    ),
+    click.option(
+        "--since",
+        type=EXISTING,
+        metavar="PATH",
+        help="With --cluster, compare with the policies of an earlier import: report which sources "
+        "are new, changed, gone or unchanged, and print or write only what is new or changed.",
+    ),
+)
+live_options = grouped("live", LiveOptions, _OPTIONS)
+PRINT_RBAC = click.option(
+    "--print-rbac",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_role,
+    help="Print the ClusterRole that --cluster needs, and exit.",
+)

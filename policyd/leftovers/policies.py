@@ -1,0 +1,68 @@
+"""Policies and exceptions of other engines that do nothing, or what a Policy does too. Reads
+nothing: what there is, is an argument.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from policyd.errors import Problem
+from policyd.importers.all import convert, exempted_policies, is_exception, is_policy, named_as
+from policyd.importers.provenance import origin, provenance_of
+from policyd.json_types import JSONObject, object_in
+from policyd.leftovers.engines import OtherEngine
+from policyd.policy.source.loaded_documents import Document
+
+
+def without_effect(
+    live: Sequence[Document], engines: Mapping[str, OtherEngine]
+) -> Iterator[Problem]:
+    """Yield advice for each policy that its engine does not execute, and each exception that
+    nothing reads, or that is from no policy there is.
+    """
+    policies = {(each.group, named_as(each)) for each in live if is_policy(each)}
+    for each in live:
+        engine = engines.get(each.group)
+        if engine is None:
+            continue
+        place = f"{each.file}{_within(each)}"
+        hint = f"kubectl delete {place} removes it"
+        why = engine.unexecuted(each)
+        if is_exception(each.group, each.kind):
+            names = exempted_policies(each)
+            if not why and not any((each.group, name) in policies for name in names):
+                why = f"there is no policy {' or '.join(names)}"
+            why = why or engine.unread(each)
+            message, rule = f"it exempts nothing: {why}", "unread-exception"
+        else:
+            message, rule = f"nothing enforces it: {why}", "unexecuted-policy"
+            hint = f"policyd import --cluster imports it; {hint}"
+        if why:
+            yield Problem(message, place, hint=hint, rule=rule, severity="advice")
+
+
+def enforced_twice(
+    policies: Iterable[Document], live: Sequence[Document], engines: Mapping[str, OtherEngine]
+) -> Iterator[Problem]:
+    """Yield advice for each Policy that denies or mutates as its source still does."""
+    sources = {origin(each): each for each in live if each.group in engines}
+    for policy in policies:
+        found, rule = provenance_of(policy)
+        source = sources.get(found.source)
+        if source is None or engines[source.group].unexecuted(source) or not _acts(policy.raw):
+            continue
+        now = [one for each in convert(source, live) for one in each.documents]
+        if any(_acts(one.raw) for one in now):
+            engine, named = engines[source.group].name, f" (rule {rule})" if rule else ""
+            message = f"{engine} enforces {source.label}{named}, from which it was imported, too"
+            hint = f"compare both, then set one to audit or remove it: kubectl edit {source.file}"
+            yield policy.advice("", "enforced-twice", message, hint + _within(source))
+
+
+def _acts(policy: JSONObject) -> bool:
+    """Whether a Policy denies or changes anything; what it reports hurts nobody twice."""
+    spec = object_in(policy, "spec")
+    denies = spec.get("validations") and "Deny" in (spec.get("validationActions") or ["Deny"])
+    return bool(denies or spec.get("mutations"))
+
+
+def _within(document: Document) -> str:
+    return f" -n {document.namespace}" if document.namespace else ""
