@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from policyd.cli import policyd
 from policyd.importers.all import CONVERTERS
 from policyd.importers.checking import CheckedImport
 from policyd.importers.proof.imports import ImportIndex
@@ -78,6 +80,16 @@ def test_all_policies_of_kyverno() -> None:
     assert len(found) > 3000
     assert len(disagreeing) <= 0.008 * len(found)
     assert {name for name, _ in disagreeing} <= EXPLAINED
+
+
+def test_the_suites_of_all_policies_of_kyverno_pass(tmp_path: Path) -> None:
+    out = str(tmp_path / "policies")
+    made = CliRunner().invoke(policyd, ["import", str(find(IMPORT, "kyverno")), "-o", out])
+    assert made.exit_code == 0, made.output
+    done = CliRunner().invoke(policyd, ["test", out])
+    assert done.exit_code == 0, done.output
+    reading = [each for each in Path(out).rglob("*.yaml") if "\n  reads:\n" in each.read_text()]
+    assert len(reading) >= 8
 
 
 def test_all_policies_of_gatekeeper() -> None:
