@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from policyd.cli import policyd
 from policyd.importers.all import CONVERTERS
 from policyd.importers.checking import CheckedImport
 from policyd.importers.expressions.sharing import expressions_of
@@ -96,6 +98,16 @@ def written(imports: Sequence[CheckedImport]) -> list[str]:
     texts = (holder[field] for spec in specs for holder, field in expressions_of(spec))
     lines = (line for text in texts for line in text.split("\n"))
     return [each for each in lines if not each.strip("+ r").startswith("'")]
+
+
+def test_the_suites_of_all_policies_of_kyverno_pass(tmp_path: Path) -> None:
+    out = str(tmp_path / "policies")
+    made = CliRunner().invoke(policyd, ["import", str(find(IMPORT, "kyverno")), "-o", out])
+    assert made.exit_code == 0, made.output
+    done = CliRunner().invoke(policyd, ["test", out])
+    assert done.exit_code == 0, done.output
+    reading = [each for each in Path(out).rglob("*.yaml") if "\n  reads:\n" in each.read_text()]
+    assert len(reading) >= 8
 
 
 def test_all_policies_of_gatekeeper() -> None:

@@ -36,7 +36,9 @@ def _values_of(name: str, values: JSONObject) -> Iterator[JSON]:
             *above, last = key.removeprefix(f"{name}.").split(".")
             holder = fields
             for part in above:
-                holder = holder.setdefault(part, {})
+                if not isinstance(holder.get(part), dict):
+                    holder[part] = {}
+                holder = holder[part]
             holder[last] = value
             yield fields
 

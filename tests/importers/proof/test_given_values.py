@@ -121,7 +121,7 @@ def test_objects_of_the_cluster_are_those_of_reads(
     assert (proof.state, proof.found) == ("agrees", "fail")
 
 
-def suite(folder: Path) -> tuple[list[Proof], JSONObject]:
+def rows_and_suite(folder: Path) -> tuple[list[Proof], JSONObject]:
     read = read_sources([folder])
     imports = imported(read, CONVERTERS)
     rows = rows_of(imports, prove(read.tests, ImportIndex(imports, read.documents, NEWEST)))
@@ -131,7 +131,7 @@ def suite(folder: Path) -> tuple[list[Proof], JSONObject]:
 def test_a_case_has_the_objects_that_are_read(tmp_path: Path) -> None:
     write(tmp_path, {"map.yaml": HELD})
     sources(tmp_path, OBJECT, READING, "fail", targetResources=["map.yaml"])
-    _, found = suite(tmp_path)
+    _, found = rows_and_suite(tmp_path)
     [case] = found["cases"]
     assert case["reads"] == [HELD]
     assert case["expect"] == {"allowed": False, "message": "no"}
@@ -140,7 +140,7 @@ def test_a_case_has_the_objects_that_are_read(tmp_path: Path) -> None:
 
 def test_a_row_with_values_is_no_case(tmp_path: Path) -> None:
     sources(tmp_path, OBJECT, READING, "fail", values=values_of(found="b"))
-    [proof], found = suite(tmp_path)
+    [proof], found = rows_and_suite(tmp_path)
     assert (proof.state, found) == ("agrees", {})
 
 

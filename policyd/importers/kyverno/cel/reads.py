@@ -7,6 +7,8 @@ is null.
 from collections.abc import Mapping
 
 from policyd.cel.syntax.ast import Literal
+from policyd.cel.syntax.lexer import tokenize
+from policyd.export.expressions.rewriting import free_name
 from policyd.importers.fields import enclosed
 from policyd.importers.jmespath.cel import quoted
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
@@ -63,8 +65,10 @@ def read_by(call: SourceCall, reads: PolicyReads, variables: Mapping[str, str]) 
     whole = reads.objects(kind, place, everywhere=True)
     if len(given) > wanted:
         labels = _operand(given[3])
-        test = f"each.metadata.?labels[?label].orValue(null) == {labels}[label]"
-        whole = f"{whole}.filter(each, {labels}.all(label, {test}))"
+        used = [token.text for token in tokenize(labels)[0]]  # such as variables of macros around
+        each, label = (free_name(name, used) for name in ("each", "label"))
+        test = f"{each}.metadata.?labels[?{label}].orValue(null) == {labels}[{label}]"
+        whole = f"{whole}.filter({each}, {labels}.all({label}, {test}))"
     return whole
 
 

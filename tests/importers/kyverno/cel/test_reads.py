@@ -45,6 +45,10 @@ def source(expression: str, within: str = "", **more: JSON) -> JSONObject:
          {"name": "services", "namespace": "any"},
          "reads.services.filter(each, ({'a': 'b'}).all(label, "
          "each.metadata.?labels[?label].orValue(null) == ({'a': 'b'})[label])).size() < 9"),
+        ("[object.metadata.name].all(each, resource.List('v1', 'services', '', {'a': each}).items == [])",
+         {"name": "services", "namespace": "any"},
+         "[object.metadata.name].all(each, reads.services.filter(each2, ({'a': each}).all(label, "
+         "each2.metadata.?labels[?label].orValue(null) == ({'a': each})[label])) == [])"),
         ("resource.Get('v1', 'configmaps', object.metadata.namespace, object.spec.nodeName).data.a == 'b'",
          {"name": "configMapsByName", "key": "item.metadata.name"},
          "reads.configMapsByName[?object.spec.nodeName][?0].orValue(null).data.a == 'b'"),
