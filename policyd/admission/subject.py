@@ -12,6 +12,7 @@ from policyd._core.plan.plan import Subject, subject_of
 from policyd._core.values.errors import CelError
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.lookups.reads import reads_of
+from policyd.admission.lookups.recorded_reads import SeenReads
 from policyd.admission.lookups.sources import NamespaceSource
 from policyd.admission.review import AdmissionRequest
 from policyd.json_types import JSON
@@ -35,13 +36,14 @@ class Subjects:
         *,
         schemas: Schemas,
         reads: ReadSource | None = None,
+        noted: SeenReads | None = None,
     ) -> None:
         self.request = request
         self.object: JSON = request.object
         self.namespaces = namespaces
         self.authorizer = authorizer
         self.schemas = schemas
-        self._reads = None if reads is None else reads_of(reads, request)
+        self._reads = None if reads is None else reads_of(reads, request, noted)
         # Few policies see it.
         self._namespace = partial(_namespace, namespaces, request) if request.namespace else None
         self._made: dict[tuple[GvkTuple, GvkTuple, bool], Subject] = {}

@@ -3,18 +3,20 @@
 from collections.abc import Callable
 
 from policyd._core.values.errors import CelError
+from policyd._core.values.types import KeyedMap
+from policyd.admission.lookups.recorded_reads import SeenReads
 from policyd.admission.review import AdmissionRequest
 from policyd.policy.compile.reads.compiled_reads import CompiledRead
-from policyd.policy.compile.reads.read_tables import ReadSource, ReadTable, Shown
+from policyd.policy.compile.reads.read_tables import ReadSource, Shown, ShownTable
 
 
 def reads_of(
-    source: ReadSource, request: AdmissionRequest
+    source: ReadSource, request: AdmissionRequest, noted: SeenReads | None = None
 ) -> Callable[[CompiledRead, bool], Shown | CelError]:
     """Return what gives the reads of one request; the flag says whether a policy only looks up keys
-    in one. Policies see the same while nothing changes in the cluster.
+    in one. Policies see the same while nothing changes in the cluster. ``noted``: notes it.
     """
-    seen: dict[tuple[ReadTable, bool], tuple[int, Shown | CelError]] = {}
+    seen: dict[tuple[ShownTable, bool], tuple[int, Shown | CelError]] = {}
 
     def shown(read: CompiledRead, keyed: bool) -> Shown | CelError:
         table = source.table(read)
@@ -27,4 +29,13 @@ def reads_of(
         seen[table, keyed] = table.changes, found
         return found
 
-    return shown
+    if noted is None:
+        return shown
+
+    def noting(read: CompiledRead, keyed: bool) -> Shown | CelError:
+        found = shown(read, keyed)
+        if keyed and isinstance(found, dict):
+            found = KeyedMap({}, found)
+        return noted.note(read, found)
+
+    return noting

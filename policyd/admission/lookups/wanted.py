@@ -3,7 +3,7 @@
 Computed once for each set. Looks up nothing.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from policyd._core.match.selectors import Selector
@@ -96,6 +96,15 @@ def fields_of(reads: Iterable[CompiledRead]) -> frozenset[tuple[str, ...]]:
     return frozenset(
         path for path in used if not any(path[:end] in used for end in range(len(path)))
     )
+
+
+def uncovered(
+    fields: Iterable[tuple[str, ...]], kept: Container[tuple[str, ...]]
+) -> Iterator[tuple[str, ...]]:
+    """Yield those of the fields that are not below one that is kept."""
+    for path in fields:
+        if not any(path[:end] in kept for end in range(len(path) + 1)):
+            yield path
 
 
 def _namespaces(policies: Iterable[CompiledPolicy]) -> WantedNamespaces:
