@@ -40,7 +40,10 @@ SHOWN = [
     (
         KEYED,
         "!(object.data.hosts[0] in reads.maps) && reads.maps[?'z'].hasValue()",
-        ["    read maps: 1 lookup, by key item.data.hosts", "      ['a']: 1 ConfigMap object: lab/x"],
+        [
+            "    read maps: 1 lookup, by key item.data.hosts",
+            "      ['a']: 1 ConfigMap object: lab/x",
+        ],
     ),
     (
         KEYED,
