@@ -119,22 +119,26 @@ def test_readiness_waits_for_a_list_under_way_that_nothing_replaces(
     async def scenario() -> None:
         lists = FollowedLists("lists", follow, Log(BytesIO(), "text"), needed=needed)
         stop = asyncio.Event()
+
+        def waits() -> bool:
+            return lists.waiting
+
         lists.want(frozenset(("first",)))
         task = asyncio.create_task(lists.run(stop, WatchHealth("lists", monotonic)))
-        assert lists.waiting
+        assert waits()
         monkeypatch.setattr(followed_lists, "FIRST_LIST_SECONDS", 0.0)  # they are over
         await asyncio.sleep(0)
         await asyncio.sleep(0)
-        assert lists.waiting is needed
+        assert waits() is needed
         first = found["first"]
         first.problem = "the connection was reset"
-        assert not lists.waiting
+        assert not waits()
         first.problem = ""
-        assert lists.waiting is needed
+        assert waits() is needed
         first.synced = True
-        assert not lists.waiting
+        assert not waits()
         lists.want(frozenset(("first", "later")))  # a reload: the server stays ready
-        assert not lists.waiting
+        assert not waits()
         assert lists.coming(["later"])
         found["later"].problem = "no answer"
         await until(lambda: not lists.coming(["later"]))
