@@ -102,6 +102,10 @@ ASKED_OTHERWISE = [
         reading(ANY, "reads.i['shop.example.com'].all(i, i.spec.tls != 'x')"),
         "field spec.tls of its objects was not recorded",
     ),
+    (
+        reading(ANY, "reads.i['shop.example.com'].all(i, i != object)"),
+        "another field of its objects was not recorded",
+    ),
 ]
 
 

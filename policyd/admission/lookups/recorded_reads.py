@@ -132,8 +132,11 @@ def _why_not(entry: Mapping[str, JSON], read: CompiledRead) -> str:
     if "error" in entry:
         return ""
     kept = {tuple(path) for path in entry.get("fields") or ()}
-    unknown = sorted(uncovered(read.fields, kept))
-    return f"field {'.'.join(unknown[0])} of its objects was not recorded" if unknown else ""
+    unknown = uncovered(read.fields, kept)
+    if not unknown:
+        return ""
+    what = f"field {'.'.join(unknown[0])}" if unknown[0] else "another field"
+    return f"{what} of its objects was not recorded"
 
 
 class _RecordedTable:

@@ -125,7 +125,7 @@ class ReadList:
         """Whether these fields are kept. Equal reads of several policies may use different ones."""
         known = self._covered.get(fields)
         if known is None:
-            known = self._covered[fields] = not any(uncovered(fields, self.wanted.fields))
+            known = self._covered[fields] = not uncovered(fields, self.wanted.fields)
         return known
 
     def begin(self, reads: Iterable[CompiledRead]) -> None:
