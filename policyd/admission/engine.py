@@ -15,6 +15,7 @@ from policyd.admission.findings import Findings
 from policyd.admission.invocation import Matched
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.lookups.evaluations import Evaluation, bounded, run
+from policyd.admission.lookups.recorded_reads import SeenReads
 from policyd.admission.mutating.webhook import mutate
 from policyd.admission.recorder import Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
@@ -40,10 +41,11 @@ def review(
     only: PolicyFilter | None = None,
     authorizer: Authorizer | None = None,
     verdict: Verdict | None = None,
+    noted: SeenReads | None = None,
 ) -> AdmissionResponse:
     """Evaluate one request. ``deadline`` is a ``perf_counter_ns`` time (0: as ``bounded`` says);
     ``authorizer`` answers the authorizer checks of expressions (None: each check is an error). The
-    findings are added to ``verdict`` if given.
+    findings are added to ``verdict`` if given, and what policies read to ``noted``.
 
     Any error inside a policy, including a bug in policyd, follows its failurePolicy.
     """
@@ -56,6 +58,7 @@ def review(
         authorizer,
         schemas=policy_set.schemas,
         reads=policy_set.reads if policy_set.has_reads else None,
+        noted=noted,
     )
     applicable = Applicable(policy_set, subjects, policy_set.params, webhook)
     matches = applicable.match(only)

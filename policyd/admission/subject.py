@@ -4,7 +4,6 @@ the other variables.
 Does not match and does not evaluate.
 """
 
-from collections.abc import Callable
 from functools import partial
 
 from policyd._core.match.equivalents import GvkTuple
@@ -12,12 +11,13 @@ from policyd._core.match.matcher import Hit
 from policyd._core.plan.plan import Subject, subject_of
 from policyd._core.values.errors import CelError
 from policyd.admission.lookups.authorizer import Authorizer
+from policyd.admission.lookups.reads import reads_of
+from policyd.admission.lookups.recorded_reads import SeenReads
 from policyd.admission.lookups.sources import NamespaceSource
 from policyd.admission.review import AdmissionRequest
 from policyd.json_types import JSON
 from policyd.mutation.schemas.schemas import Schemas
-from policyd.policy.compile.reads.compiled_reads import CompiledRead
-from policyd.policy.compile.reads.read_tables import ReadSource, ReadTable, Shown
+from policyd.policy.compile.reads.read_tables import ReadSource
 from policyd.policy.kinds.controllers import pod_of, template_path
 
 POD = ("", "v1", "Pod")
@@ -36,13 +36,14 @@ class Subjects:
         *,
         schemas: Schemas,
         reads: ReadSource | None = None,
+        noted: SeenReads | None = None,
     ) -> None:
         self.request = request
         self.object: JSON = request.object
         self.namespaces = namespaces
         self.authorizer = authorizer
         self.schemas = schemas
-        self._reads = None if reads is None else reads_of(reads, request)
+        self._reads = None if reads is None else reads_of(reads, request, noted)
         # Few policies see it.
         self._namespace = partial(_namespace, namespaces, request) if request.namespace else None
         self._made: dict[tuple[GvkTuple, GvkTuple, bool], Subject] = {}
@@ -107,25 +108,3 @@ def _in_version(obj: JSON, api_version: str) -> JSON:
 def _unreadable(obj: JSON, why: str) -> JSON:
     """Return an object whose every read is an evaluation error with the message ``why``."""
     return None if obj is None else CelError(why)
-
-
-def reads_of(
-    source: ReadSource, request: AdmissionRequest
-) -> Callable[[CompiledRead, bool], Shown | CelError]:
-    """Return what gives the reads of one request; the flag says whether a policy only looks up keys
-    in one. Policies see the same while nothing changes in the cluster.
-    """
-    seen: dict[tuple[ReadTable, bool], tuple[int, Shown | CelError]] = {}
-
-    def shown(read: CompiledRead, keyed: bool) -> Shown | CelError:
-        table = source.table(read)
-        if isinstance(table, CelError):
-            return table
-        known = seen.get((table, keyed))
-        if known is not None and known[0] == table.changes:
-            return known[1]
-        found = table.shown_to(request, keyed=keyed)
-        seen[table, keyed] = table.changes, found
-        return found
-
-    return shown

@@ -18,6 +18,7 @@ from policyd.admission.lookups.evaluations import (
     lookup_deadline,
 )
 from policyd.admission.lookups.params import LookedUpParams
+from policyd.admission.lookups.recorded_reads import SeenReads
 from policyd.admission.lookups.sources import LookedUpNamespaces
 from policyd.admission.lookups.tasks import LookupClient, LookupTasks
 from policyd.admission.recorder import Recorder
@@ -39,6 +40,7 @@ async def review_with(
     recorder: Recorder | None = None,
     only: PolicyFilter | None = None,
     verdict: Verdict | None = None,
+    noted: SeenReads | None = None,
 ) -> AdmissionResponse:
     """Do ``engine.review`` with lookups by ``client``.
 
@@ -53,6 +55,7 @@ async def review_with(
         tasks,
         schemas=policy_set.schemas,
         reads=tasks if policy_set.has_reads else None,
+        noted=noted,
     )
     params = LookedUpParams(policy_set.params, tasks.kind, tasks.params)
     applicable = Applicable(policy_set, subjects, params, webhook)

@@ -44,8 +44,8 @@ What CHANGE says of rollouts:
   would deny, would mutate, would admit, would not mutate
                       the answer is the same, the suppressed result differs
 
-Exit status: 0 if no decision changes, 1 if at least one does, 2 if the input or a policy is
-invalid.
+Exit status: 0 if no decision changes, 1 if at least one does or the objects that a policy reads
+were not recorded, 2 if the input or a policy is invalid.
 """
 
 
@@ -101,7 +101,8 @@ def command(
     PATHS are files and directories that policyd serve --capture recorded, or files with one JSON
     AdmissionReview per line (.jsonl or .jsonl.gz); - is standard input. A review that does not
     record its webhook is mutated and then validated. Captures omit the values of Secrets, so
-    policies that read them may decide differently than they did.
+    policies that read them may decide differently than they did. Reads of policies find the objects
+    that were recorded; if a policy needs others, the change is `not recorded`.
     """
     _, compiled = loaded(paths, version)
     new = _admitter(compiled.enforced if enforce_all else compiled, authorizer)

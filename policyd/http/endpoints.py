@@ -12,6 +12,7 @@ from typing import Protocol
 from urllib.parse import parse_qs
 
 from policyd._core.json.sizes import decoded_bytes
+from policyd.admission.lookups.recorded_reads import SeenReads
 from policyd.admission.partial import MAX_DECODED_BYTES
 from policyd.admission.recorder import Recorder, RequestResult, ShedReason
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode, encode
@@ -53,7 +54,12 @@ class ReviewSink(Protocol):
     """Records a request and its response without ever waiting: ``capture.Capture``."""
 
     def record(
-        self, webhook: Webhook, request: AdmissionRequest, response: AdmissionResponse, size: int
+        self,
+        webhook: Webhook,
+        request: AdmissionRequest,
+        response: AdmissionResponse,
+        size: int,
+        reads: SeenReads | None,
     ) -> None: ...
 
 
@@ -136,7 +142,7 @@ class ReviewRequest:
             return None
         try:
             call = self._decode(data)
-            answer = self._encode(call.request, of.evaluator.now(call), len(data))
+            answer = self._encode(call, of.evaluator.now(call), len(data))
         except Exception as error:
             self._outcome = error
             return None
@@ -267,7 +273,7 @@ class ReviewRequest:
             response = await of.evaluator.later(call)
         else:
             response = of.evaluator.now(call)
-        return self._encode(call.request, response, len(data))
+        return self._encode(call, response, len(data))
 
     async def _make_room(self, room: Reservation, data: bytes) -> None:
         """Reserve the memory that decoding the body needs."""
@@ -291,15 +297,17 @@ class ReviewRequest:
         if started >= self._deadline:
             # Not evaluated: the engine responds at once, by the failurePolicy of each policy.
             recorder.shed("deadline")
-        return ReviewCall(request, self._webhook, self._deadline, recorder, self._only)
+        reads = None if self._all.capture is None else SeenReads()
+        return ReviewCall(request, self._webhook, self._deadline, recorder, self._only, reads)
 
-    def _encode(self, request: AdmissionRequest, response: AdmissionResponse, size: int) -> bytes:
+    def _encode(self, call: ReviewCall, response: AdmissionResponse, size: int) -> bytes:
         """Return the bytes of a response, and report the request, which had ``size`` bytes."""
+        request = call.request
         recorder, webhook = self._all.recorder, self._webhook
         evaluated = perf_counter_ns()
         answer = encode(response)
         if self._all.capture is not None:
-            self._all.capture.record(webhook, request, response, size)
+            self._all.capture.record(webhook, request, response, size, call.reads)
         ended = perf_counter_ns()
         recorder.phase("encode", ended - evaluated)
         recorder.request(webhook, request.operation, _result(response), ended - self._arrived)

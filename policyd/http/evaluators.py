@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
+from policyd.admission.lookups.recorded_reads import SeenReads
 from policyd.admission.recorder import Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.policy.compile.compiled import PolicyFilter
@@ -11,7 +12,7 @@ from policyd.policy.model.suite import Webhook
 
 class ReviewCall(NamedTuple):
     """One call of a webhook. ``deadline`` is a ``perf_counter_ns`` time; ``only`` selects policies
-    (None: all).
+    (None: all); ``reads`` notes what they read, for a capture.
     """
 
     request: AdmissionRequest
@@ -19,6 +20,7 @@ class ReviewCall(NamedTuple):
     deadline: int
     recorder: Recorder
     only: PolicyFilter | None
+    reads: SeenReads | None = None
 
 
 class ReviewEvaluator(ABC):

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from policyd._core.match.matcher import MatchInput
 from policyd.admission.engine import review
 from policyd.admission.lookups.authorizer import Authorizer
+from policyd.admission.lookups.recorded_reads import SeenRead, SeenReads
 from policyd.admission.recorder import Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, to_dict
 from policyd.defaulting.defaults import Defaults
@@ -23,6 +24,7 @@ from policyd.offline.tracing import LookupSources, TracedPolicies
 from policyd.policy.compile import compiler
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.compile.reads.compiled_reads import CompiledRead
 from policyd.policy.kinds.controllers import CONTROLLERS, controller_constraints
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source.loaded_documents import Document, Sources
@@ -110,8 +112,14 @@ class Explainer:
         recorder: Recorder | None,
     ) -> tuple[AdmissionResponse, tuple[PolicyStory, ...]]:
         """Return the response of one webhook, and the story of each policy."""
+        noted = SeenReads()
         response = review(
-            self.policies, request, webhook=webhook, authorizer=authorizer, recorder=recorder
+            self.policies,
+            request,
+            webhook=webhook,
+            authorizer=authorizer,
+            recorder=recorder,
+            noted=noted,
         )
         traced = self.traced.of(request, webhook, LookupSources(authorizer))
         applicable = traced.applicable
@@ -123,6 +131,7 @@ class Explainer:
             applicable.pod_view(request.object),
             frozenset(policy.sort_key for policy, _ in traced.matches),
             applicable.by_template,
+            noted.seen,
         )
         again, notes = traced.run()
         if again != response:
@@ -133,6 +142,7 @@ class Explainer:
 class _Sent(NamedTuple):
     """The request when policies were first matched. ``pod_view``: with the Pod of its template as
     its object. ``matched`` are the matching policies, some of which see only the template.
+    ``reads`` are the other objects that policies saw.
     """
 
     policies: CompiledPolicySet
@@ -142,6 +152,7 @@ class _Sent(NamedTuple):
     pod_view: MatchInput | None
     matched: frozenset[tuple[str, str]]
     by_template: frozenset[tuple[str, str]]
+    reads: Mapping[CompiledRead, SeenRead]
 
 
 def _stories(
@@ -171,6 +182,11 @@ def _stories(
             visits=tuple(seen.visits),
             findings=tuple(seen.findings),
             ignored=tuple(seen.ignored),
+            reads={
+                read: sent.reads[read]
+                for read in policy.reads
+                if seen.visits and read in sent.reads
+            },
         )
 
 

@@ -9,7 +9,7 @@ import re
 from base64 import b64decode
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 import orjson
@@ -18,6 +18,7 @@ from policyd._core.json.equality import equal
 from policyd._core.patch.apply import apply
 from policyd.admission.confidential import without_text
 from policyd.admission.decision import annotation_key
+from policyd.admission.lookups.recorded_reads import RecordedReads
 from policyd.admission.review import Cause
 from policyd.errors import ReviewError
 from policyd.json_types import JSON, JSONObject
@@ -27,6 +28,7 @@ from policyd.policy.model.suite import Webhook
 What = Literal[
     "now denied", "now enforced", "now admitted", "no longer enforced", "would deny", "would admit",
     "would mutate", "would not mutate", "other reasons", "other warnings", "other object",
+    "not recorded",
 ]  # fmt: skip
 WHAT: tuple[What, ...] = get_args(What)  # the most important ones first
 # The audit annotation of a policy that its rollout does not enforce: ``would_deny: why``.
@@ -40,7 +42,8 @@ _WEBHOOKS: Mapping[JSON, tuple[Webhook, ...]] = {"mutate": ("mutate",), "validat
 class ComparedDecision:
     """The comparable part of a response; ``reasons`` are the texts of a denial's causes. ``held``
     are the decisions that rollouts do not enforce, ``would_deny`` and ``would_mutate``, each with
-    its policy as audit annotations name it.
+    its policy as audit annotations name it. ``unknown`` are the policies whose reads were not
+    recorded, with the reason: what they decide is not compared.
     """
 
     allowed: bool
@@ -48,6 +51,7 @@ class ComparedDecision:
     warnings: frozenset[str]
     after: JSON
     held: frozenset[tuple[str, str]] = frozenset()
+    unknown: Mapping[str, str] = field(default_factory=dict)
 
     def would(self, decision: str) -> frozenset[str]:
         """Return the policies with this decision."""
@@ -68,13 +72,15 @@ class DecisionChange:
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """A line of a capture. ``response`` is None if none was recorded. For ``redacted`` requests the
-    policies' own messages and the mutated objects are not compared.
+    policies' own messages and the mutated objects are not compared. ``reads`` is what policies saw
+    of other objects.
     """
 
     review: JSONObject
     webhooks: tuple[Webhook, ...]
     response: JSONObject | None
     redacted: bool = False
+    reads: JSON = None
 
     @property
     def request(self) -> JSONObject:
@@ -95,7 +101,8 @@ class Recorded:
 
     def evaluated(self, admitter: Admitter) -> ComparedDecision:
         """Return the decision of these policies; ReviewError if this is not an AdmissionReview."""
-        admission = admitter.admit(self.review, self.webhooks)
+        reads = RecordedReads(self.reads)
+        admission = replace(admitter, reads=reads).admit(self.review, self.webhooks)
         after = None if self.redacted else admission.after
         return ComparedDecision(
             admission.allowed,
@@ -103,6 +110,11 @@ class Recorded:
             self._texts(admission.warnings),
             after,
             frozenset(_held_in(admission)),
+            {
+                policy.name: why
+                for policy in admitter.policies.policies
+                if policy.name in admission.matched and (why := reads.missing(policy.reads))
+            },
         )
 
     def answered(self) -> ComparedDecision:
@@ -152,11 +164,24 @@ def read_line(line: bytes) -> Recorded:
         _WEBHOOKS.get(webhook, BOTH) if isinstance(webhook, str) else BOTH,
         response if isinstance(response, dict) else None,
         captured.get("redacted") is True,
+        captured.get("reads"),
     )
 
 
 def changes(before: ComparedDecision, after: ComparedDecision) -> list[DecisionChange]:
     """Return the differences, the most important ones first."""
+    unknown = {**before.unknown, **after.unknown}
+    if not unknown:
+        return _differences(before, after)
+    kept = [
+        each
+        for each in _differences(before, after)
+        if each.policy not in unknown and each.what != "other object"
+    ]
+    return kept + [DecisionChange("not recorded", *each) for each in sorted(unknown.items())]
+
+
+def _differences(before: ComparedDecision, after: ComparedDecision) -> list[DecisionChange]:
     would, will = before.would("would_deny"), after.would("would_deny")
     new, gone = after.reasons - before.reasons, before.reasons - after.reasons
     enforced = {each for each in new if _annotated_policy(each) in would}

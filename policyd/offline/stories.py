@@ -2,16 +2,19 @@
 prints them.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from policyd.admission.decision import Finding
+from policyd.admission.lookups.recorded_reads import SeenRead
 from policyd.admission.staging import Stage
 from policyd.cel.trace.reads import ObjectFields
 from policyd.cel.trace.steps import Steps
 from policyd.json_types import JSON, JSONObject
 from policyd.offline.matching import MatchReason
 from policyd.policy.compile.compiled import CompiledPolicy
+from policyd.policy.compile.reads.compiled_reads import CompiledRead
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source.loaded_documents import Document
 
@@ -78,7 +81,8 @@ class PolicyStory:
 
     ``bindings`` are those that were tried, with the reason; ``findings`` those outside of visits,
     errors of the configuration. ``exceptions`` are the names of those that applied. ``stage``:
-    whether its rollout enforces it for the request; None without a rollout.
+    whether its rollout enforces it for the request; None without a rollout. ``reads`` are the other
+    objects that it saw.
     """
 
     policy: CompiledPolicy
@@ -93,6 +97,7 @@ class PolicyStory:
     visits: tuple[Visit, ...] = ()
     findings: tuple[Finding, ...] = ()
     ignored: tuple[Finding, ...] = ()
+    reads: Mapping[CompiledRead, SeenRead] = field(default_factory=dict)
 
     @property
     def outcome(self) -> PolicyOutcome:

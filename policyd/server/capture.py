@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from policyd.admission.confidential import is_confidential, redacted, without_texts
+from policyd.admission.lookups.recorded_reads import SeenReads
 from policyd.admission.review import (
     API_VERSION,
     KIND,
@@ -41,6 +42,7 @@ class _Item(NamedTuple):
     webhook: str
     request: AdmissionRequest
     response: AdmissionResponse
+    reads: SeenReads | None
     size: int
     time: datetime
 
@@ -97,9 +99,15 @@ class Capture:
 
     @unfailing("capture")
     def record(
-        self, webhook: str, request: AdmissionRequest, response: AdmissionResponse, size: int
+        self,
+        webhook: str,
+        request: AdmissionRequest,
+        response: AdmissionResponse,
+        size: int,
+        reads: SeenReads | None = None,
     ) -> None:
-        """Record one request and its response; returns at once. ``size`` is its size on the wire.
+        """Record one request and its response; returns at once. ``size`` is its size on the wire,
+        ``reads`` what policies saw of other objects.
 
         Requests that cannot be evaluated are not recorded: only the parts that matching needs were
         read.
@@ -107,7 +115,7 @@ class Capture:
         if request.unreadable:
             self._on_outcome("failed", None)
             return
-        item = _Item(webhook, request, response, size, datetime.now(UTC))
+        item = _Item(webhook, request, response, reads, size, datetime.now(UTC))
         with self._wanted:
             fits = self._bytes + size <= MAX_WAITING
             if fits:
@@ -139,7 +147,7 @@ class Capture:
     @unfailing("capture")
     def _write(self, item: _Item) -> None:
         try:
-            data = line(item.webhook, item.request, item.response, item.time)
+            data = line(item.webhook, item.request, item.response, item.time, item.reads)
             _append(self._room_for(len(data)), data)
         except OSError as error:
             self._on_outcome("failed", None if self._broken else error)
@@ -201,14 +209,22 @@ def _append(file: int, data: bytes) -> None:
 
 
 def line(
-    webhook: str, request: AdmissionRequest, response: AdmissionResponse, time: datetime
+    webhook: str,
+    request: AdmissionRequest,
+    response: AdmissionResponse,
+    time: datetime,
+    reads: SeenReads | None = None,
 ) -> bytes:
-    """One line of a capture: the AdmissionReview with its response, its webhook and its time."""
+    """One line of a capture: the AdmissionReview with its response, its webhook, its time, and what
+    policies saw of other objects.
+    """
     answer = to_dict(response)["response"]
     raw, hidden = request.raw, is_confidential(request)
     if hidden:
         raw, answer = redacted(request), without_texts(answer)
     captured = {"webhook": webhook, "time": time.isoformat(), "redacted": hidden}
+    if reads is not None and reads.seen:
+        captured["reads"] = reads.as_json(confidential=hidden)
     whole = {
         "apiVersion": API_VERSION,
         "kind": KIND,

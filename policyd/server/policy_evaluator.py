@@ -36,6 +36,7 @@ class PolicyEvaluator(ReviewEvaluator):
             deadline=call.deadline,
             recorder=call.recorder,
             only=call.only,
+            noted=call.reads,
         )
 
     async def later(self, call: ReviewCall) -> AdmissionResponse:
@@ -50,4 +51,5 @@ class PolicyEvaluator(ReviewEvaluator):
             deadline=call.deadline,
             recorder=call.recorder,
             only=call.only,
+            noted=call.reads,
         )

@@ -22,6 +22,10 @@ class Balancer:
         self._threads: list[threading.Thread] = []
         self._start(self._accept)
 
+    def next_backend(self) -> int:
+        """The port of the next connection."""
+        return self.backend
+
     def close(self) -> None:
         """Cut every connection."""
         for each in self._sockets:
@@ -43,7 +47,7 @@ class Balancer:
             except OSError:
                 return  # closed
             try:
-                far = socket.create_connection(("127.0.0.1", self.backend))
+                far = socket.create_connection(("127.0.0.1", self.next_backend()))
             except ConnectionRefusedError:
                 near.close()
                 continue

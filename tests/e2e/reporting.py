@@ -1,15 +1,12 @@
 """``policyd report`` as a process, and the reports that a real API server has. No tests here."""
 
-import base64
 import json
 import subprocess
 import sys
-import urllib.request
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlencode
-from uuid import NAMESPACE_URL, uuid5
 
 import yaml
 
@@ -17,6 +14,7 @@ from policyd.json_types import JSONObject
 from tests.builders.objects import config_map
 from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster
+from tests.e2e.store import store, uid_of
 from tests.shared import ROOT
 
 DEFINITIONS = ROOT / "tests/reports/data"
@@ -33,7 +31,6 @@ finally:
     [peak] = [line for line in open("/proc/self/status") if line.startswith("VmHWM")]
     open(sys.argv[1], "w").write(peak.split()[1])
 """
-MOST_PUTS = 100  # of one transaction in etcd
 CLUSTER_REPORTS = "/apis/openreports.io/v1alpha1/clusterreports"
 
 
@@ -93,32 +90,15 @@ def names(reports: Iterable[JSONObject]) -> set[str]:
 
 
 def create_config_maps(api: Cluster, namespace: str, count: int, bad_of: int) -> set[str]:
-    """Put ConfigMaps into the store of the API server, which is much quicker than requests; one of
-    ``bad_of`` lacks the label team. Return the UIDs of these.
+    """Put ConfigMaps into the store of the API server; one of ``bad_of`` lacks the label team.
+    Return the UIDs of these.
     """
-    bad: set[str] = set()
-    puts: list[JSONObject] = []
-    for number in range(count):
-        made = config_map(f"c{number:05}", namespace, {"text": "x" * 200})
-        uid = str(uuid5(NAMESPACE_URL, f"{namespace}/{number}"))
-        made["metadata"] |= {"uid": uid, "creationTimestamp": "2026-11-23T12:00:00Z"}
+    made = [config_map(f"c{n:05}", namespace, {"text": "x" * 200}) for n in range(count)]
+    for number, each in enumerate(made):
         if number % bad_of:
-            made["metadata"]["labels"] = {"team": "a"}
-        else:
-            bad.add(uid)
-        key = f"/registry/configmaps/{namespace}/c{number:05}"
-        put = {"key": _encoded(key), "value": _encoded(json.dumps(made))}
-        puts.append({"requestPut": put})
-    for start in range(0, count, MOST_PUTS):
-        body = json.dumps({"success": puts[start : start + MOST_PUTS]}).encode()
-        request = urllib.request.Request(f"{api.etcd}/v3/kv/txn", data=body, method="POST")
-        with urllib.request.urlopen(request) as response:
-            assert json.loads(response.read())["succeeded"]
-    return bad
-
-
-def _encoded(text: str) -> str:
-    return base64.b64encode(text.encode()).decode()
+            each["metadata"]["labels"] = {"team": "a"}
+    store(api, "configmaps", made)
+    return {uid_of(namespace, each["metadata"]["name"]) for each in made[::bad_of]}
 
 
 def _pages(client: Client, path: str, selector: str) -> Iterator[JSONObject]:

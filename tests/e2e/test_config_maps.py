@@ -8,7 +8,7 @@ import json
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from tests.server.config_maps import SELECTOR, message, shown
 from tests.server.process import Process, until
 
 Start = Callable[..., Process]
+Gated = Callable[[Process], None]
 LIMIT = """\
 apiVersion: policyd.dev/v1
 kind: Policy
@@ -102,7 +103,7 @@ def gate(api: Cluster, server: Process, namespace: str) -> JSONObject:
 
 
 @pytest.fixture
-def gated(api: Cluster, client: Client, namespace: str) -> Iterator[Callable[[Process], None]]:
+def gated(api: Cluster, client: Client, namespace: str) -> Iterator[Gated]:
     """Register the webhook for edits; it is gone in the end."""
     made: list[JSONObject] = []
 
@@ -151,11 +152,7 @@ def refused_operations(server: Process, user: str) -> list[str]:
 
 
 def test_kubectl_prints_the_errors_of_a_broken_edit(
-    client: Client,
-    namespace: str,
-    kubectl: Kubectl,
-    start: Start,
-    gated: Callable[[Process], None],
+    client: Client, namespace: str, kubectl: Kubectl, start: Start, gated: Gated
 ) -> None:
     client.made(team(namespace, "a", p=LIMIT))
     server = start()
@@ -182,7 +179,7 @@ def test_kubectl_prints_the_errors_of_a_broken_edit(
 
 
 def test_the_second_policy_of_one_name_is_refused_at_once(
-    client: Client, namespace: str, start: Start, gated: Callable[[Process], None]
+    client: Client, namespace: str, start: Start, gated: Gated
 ) -> None:
     """Also by a replica that has not loaded the first one yet."""
     client.made(team(namespace, "a", p=LIMIT))
@@ -198,6 +195,35 @@ def test_the_second_policy_of_one_name_is_refused_at_once(
         assert f"Policy p{number} is defined twice: first in another source" in answer.message
     elsewhere = team("default", "elsewhere", p="kind: [")
     assert client.create(elsewhere, dryRun="All").status == 201
+
+
+def test_an_edit_adds_only_reads_that_its_author_may_list(
+    api: Cluster, client: Client, namespace: str, start: Start, gated: Gated
+) -> None:
+    client.made(team(namespace, "a", p=LIMIT))
+    gated(start())
+    read = {"name": "i", "apiVersion": "networking.k8s.io/v1", "kind": "Ingress"}
+    checks = [demand("size(reads.i) < 9", "many")]
+    edited = team(
+        namespace, "r", p=policy("r", rule("configmaps"), reads=[read], validations=checks)
+    )
+    config_maps = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create"]}
+    ingresses = {"apiGroups": ["networking.k8s.io"], "resources": ["ingresses"], "verbs": ["list"]}
+    writer, lister = role("eve-writes", config_maps, namespace=namespace), role("eve", ingresses)
+    with closing(Client(api, [("Impersonate-User", "eve")])) as eve:
+        client.made(writer)
+        client.made(bound(writer, "User", "eve"))
+        plain = config_map("plain", namespace)
+        until(lambda: eve.create(plain, dryRun="All").status == 201, "the permission to write")
+        why = eve.create(edited, dryRun="All").message
+        assert 'user eve must have "list" permission on ingresses.networking.k8s.io in' in why
+        try:
+            for each in (lister, bound(lister, "User", "eve")):
+                client.made(each)
+            until(lambda: eve.create(edited, dryRun="All").status == 201, "the permission to list")
+        finally:
+            for each in (lister, bound(lister, "User", "eve")):
+                client.deleted(each)
 
 
 def test_a_broken_edit_past_the_gate_keeps_out_nobody_else(

@@ -274,11 +274,11 @@ KNOWN: dict[str, dict[str, tuple[str, ...]]] = {
         ),
     },
     "policyd_cluster_lookups_total": {
-        "question": ("authorizer", "namespace", "param", "kind", "definition"),
+        "question": ("authorizer", "namespace", "param", "kind", "definition", "read"),
         "result": ("success", "error", "timeout"),
     },
     "policyd_cluster_lookup_duration_seconds_count": {
-        "question": ("authorizer", "namespace", "param", "kind", "definition")
+        "question": ("authorizer", "namespace", "param", "kind", "definition", "read")
     },
     "policyd_registrations_total": {"result": ("success", "error", "conflict")},
     "policyd_certificate_rotations_total": {"result": ("success", "error")},

@@ -127,6 +127,7 @@ def judge(
     deadline: int,
     recorder: Recorder,
     only: Any = None,
+    noted: object = None,
 ) -> AdmissionResponse:
     """Deny if a policy says so; ``message`` has every text, the webhook and the time left."""
     asked = [policy for policy in policy_set.policies if only is None or only(policy)]

@@ -35,6 +35,7 @@ cdef class StructValue:
 cdef class KeyedMap:
     cdef dict first
     cdef dict rest
+    cdef dict asked
 
     cdef object under(self, object key)
 

@@ -47,7 +47,13 @@ class StructValue:
 
 @final
 class KeyedMap:
-    def __init__(self, first: dict[str, list[Any] | None], rest: dict[str, list[Any]]) -> None: ...
+    def __init__(
+        self,
+        first: dict[str, list[Any] | None],
+        rest: dict[str, list[Any]],
+        asked: dict[str, list[Any] | None] | None = None,
+    ) -> None: ...
+    def noting(self, asked: dict[str, list[Any] | None]) -> KeyedMap: ...
 
 @final
 class MapKey:

@@ -159,12 +159,19 @@ cdef class StructValue:
 @cython.final
 cdef class KeyedMap:
     """A map of lists by strings that is read by key and not otherwise: what ``first`` has under a
-    key, where None is no entry, else what ``rest`` has.
+    key, where None is no entry, else what ``rest`` has. ``asked`` notes what was under each key.
     """
-    def __init__(self, dict first not None, dict rest not None):
-        #: (dict[str, list[Any] | None], dict[str, list[Any]]) -> None
+    def __init__(self, dict first not None, dict rest not None, dict asked=None):
+        #: (dict[str, list[Any] | None], dict[str, list[Any]], dict[str, list[Any] | None] | None)
+        #: -> None
         self.first = first
         self.rest = rest
+        self.asked = asked
+
+    def noting(self, dict asked not None):
+        #: (dict[str, list[Any] | None]) -> KeyedMap
+        """The same, which notes keys."""
+        return KeyedMap(self.first, self.rest, asked)
 
     cdef object under(self, object key):
         """The list, or MISSING."""
@@ -172,8 +179,12 @@ cdef class KeyedMap:
             return MISSING
         found = self.first.get(key, MISSING)
         if found is MISSING:
-            return self.rest.get(key, MISSING)
-        return MISSING if found is None else found
+            found = self.rest.get(key, MISSING)
+        elif found is None:
+            found = MISSING
+        if self.asked is not None:
+            self.asked[key] = None if found is MISSING else found
+        return found
 
 
 @cython.final

@@ -3,7 +3,7 @@
 Computed once for each set. Looks up nothing.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from policyd._core.match.selectors import Selector
@@ -95,6 +95,15 @@ def fields_of(reads: Iterable[CompiledRead]) -> frozenset[tuple[str, ...]]:
     used = frozenset(path for read in reads for path in read.fields)
     return frozenset(
         path for path in used if not any(path[:end] in used for end in range(len(path)))
+    )
+
+
+def uncovered(
+    fields: Iterable[tuple[str, ...]], kept: Container[tuple[str, ...]]
+) -> list[tuple[str, ...]]:
+    """Return those of the fields that are not below one that is kept, sorted."""
+    return sorted(
+        path for path in fields if not any(path[:end] in kept for end in range(len(path) + 1))
     )
 
 

@@ -1,8 +1,9 @@
-"""``policyd eval``: evaluates CEL expressions against JSON or YAML. Loads no policy."""
+"""``policyd eval``: evaluates CEL expressions against JSON or YAML. Evaluates no policy."""
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
@@ -21,7 +22,7 @@ from policyd.cli.eval.common import compile_error, declaring, error_text, estima
 from policyd.cli.shared.authorizer import UserAuthorizer, authorizer_option
 from policyd.cli.shared.output import styled
 from policyd.cli.shared.request import content, name_of
-from policyd.cli.shared.settings import GROUP_NAME, USER_NAME
+from policyd.cli.shared.settings import EXISTING, GROUP_NAME, USER_NAME
 from policyd.cli.shared.values import to_json
 from policyd.cli.shared.version import version_option
 from policyd.errors import BudgetExceeded, CelCompileError, PolicySchemaError
@@ -40,6 +41,8 @@ Examples:
   kubectl get pod web -o json | policyd eval \\
       'object.spec.containers.all(c, has(c.resources.limits))' -
   policyd eval 'object.x < limit' --var 'object={"x": 1}' --var limit=10
+  policyd eval --reads policy.yaml --reads ingresses.yaml \\
+      '"shop.example.com" in reads.ingresses'
   policyd eval --authorizer rules.yaml --user bob \\
       'authorizer.group("apps").resource("deployments")
       .check("create").allowed()'
@@ -100,6 +103,13 @@ _AUTHORIZER_HINT = "set the answers of authorizer checks with --authorizer FILE"
     help="Load `object` from this file; use it to start a session without EXPRESSION.",
 )
 @click.option(
+    "--reads",
+    multiple=True,
+    type=EXISTING,
+    help="Read other objects from this file or directory, as the reads of the policies in it, or "
+    "else as lists by resource: reads.ingresses. May be repeated.",
+)
+@click.option(
     "--jsonl", is_flag=True, help="Read expressions and print values as one JSON object per line."
 )
 @authorizer_option
@@ -123,6 +133,7 @@ def command(
     variables: tuple[str, ...],
     with_cost: bool,
     load: BinaryIO | None,
+    reads: tuple[Path, ...],
     jsonl: bool,
     authorizer: Authorizer | None,
     user: str | None,
@@ -142,6 +153,14 @@ def command(
     if authorizer is None and (user or groups):
         raise click.UsageError("--user and --group require --authorizer")
     user_authorizer = UserAuthorizer(authorizer, user, groups) if authorizer is not None else None
+    if load is not None:
+        given["object"] = read_one(content(load), name_of(load))
+    if file is not None and not jsonl:
+        given["object"] = read_one(content(file), name_of(file))
+    if reads:
+        from policyd.cli.eval.reads import read_variables  # which compiles policies
+
+        given.update(read_variables(reads, given, version))
     if jsonl:
         options: JSONObject = {"with_cost": with_cost, "user_authorizer": user_authorizer}
 
@@ -155,13 +174,9 @@ def command(
         defaults: JSONObject = {"expression": expression, "variables": {}, "version": str(version)}
         _answer_lines(file or sys.stdin.buffer, defaults, evaluated)
         return
-    if load is not None:
-        given["object"] = read_one(content(load), name_of(load))
     if expression is None:
         _run_session(given, user_authorizer, version)
         return
-    if file is not None:
-        given["object"] = read_one(content(file), name_of(file))
     expression = encodable(expression)  # Go reads bytes that are not UTF-8 in the same way
     try:
         _environment(frozenset(given), "", version).compile(expression)

@@ -6,6 +6,7 @@ from policyd._core.eval.program import type_of
 from policyd._core.values.errors import CelError
 from policyd.admission.decision import Finding
 from policyd.cel.trace.steps import Step, Steps
+from policyd.cli.explain.reads import reads_json
 from policyd.cli.shared.values import to_json
 from policyd.json_types import JSONObject
 from policyd.offline.fields import field_of
@@ -41,6 +42,7 @@ def _policy(story: PolicyStory) -> JSONObject:
         "exceptions": list(story.exceptions),
         "bindings": [{"name": name, **_reason(each)} for name, each in story.bindings],
         "params": [{"binding": name, "found": count} for name, count in story.params],
+        "reads": reads_json(story.reads),
         "visits": [_visit(each) for each in story.visits],
     }
     if story.stage is not None:

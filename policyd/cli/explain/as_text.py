@@ -5,6 +5,7 @@ the others. Evaluates nothing.
 from collections.abc import Iterator, Sequence
 
 from policyd.bounded_text import cause_text, with_field
+from policyd.cli.explain.reads import read_lines
 from policyd.cli.explain.visits import VisitText, title, unenforced
 from policyd.cli.shared.output import counted, styled
 from policyd.cli.shared.tree import TreeStyle
@@ -174,6 +175,7 @@ def policy_lines(story: PolicyStory, style: TreeStyle) -> Iterator[str]:
     source = styled(f"{story.document.file}:{line}", dim=True)
     yield f"{outcome}: {policy.kind} {styled(policy.name, bold=True)}  {source}"
     yield from _reasons(story)
+    yield from read_lines(story.reads, style.width)
     for finding in story.findings:
         message = with_field(finding.field, finding.message)
         yield f"    {styled('error', fg='red')}: {message}{unenforced(finding, story)}"

@@ -53,6 +53,7 @@ Examples:
 How to read the output:
   denies: Policy require-limits  limits.yaml:4   the policy, result and place
       match: resourceRules[0] matches            why the policy was evaluated
+    read pods: 1 Pod object: shop/web            other objects that it read
     x validations[0] = false  (cost 12)          + true, x false, ! an error
         message: spec.containers[1].resources.limits: no memory limit
         | object.spec.containers.all(c, has(c.resources.limits))

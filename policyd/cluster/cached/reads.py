@@ -11,7 +11,7 @@ from sys import getsizeof
 from time import perf_counter
 
 from policyd._core.lib.authorization import Failure
-from policyd.admission.lookups.wanted import WantedReads
+from policyd.admission.lookups.wanted import WantedReads, uncovered
 from policyd.cluster.listing import list_path
 from policyd.cluster.namespaces import kept
 from policyd.cluster.objects import ObjectClient
@@ -125,9 +125,7 @@ class ReadList:
         """Whether these fields are kept. Equal reads of several policies may use different ones."""
         known = self._covered.get(fields)
         if known is None:
-            kept = self.wanted.fields
-            known = all(any(path[:end] in kept for end in range(len(path) + 1)) for path in fields)
-            self._covered[fields] = known
+            known = self._covered[fields] = not uncovered(fields, self.wanted.fields)
         return known
 
     def begin(self, reads: Iterable[CompiledRead]) -> None:

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Sequence
 from time import time
+from typing import get_args
 
 from policyd._core.counting.counters import Histogram
 from policyd.admission.recorder import (
@@ -24,13 +25,7 @@ from policyd.tls.handshakes import REFUSALS, Refusal
 
 WEBHOOKS = ("validate", "mutate")
 PHASES: tuple[Phase, ...] = ("decode", "queue", "match", "lookup", "evaluate", "patch", "encode")
-QUESTIONS: tuple[LookupKind, ...] = (
-    "authorizer",
-    "namespace",
-    "param",
-    "kind",
-    "definition",
-)
+QUESTIONS: tuple[LookupKind, ...] = get_args(LookupKind)
 LOOKUP_RESULTS: tuple[LookupResult, ...] = ("success", "error", "timeout")
 # Results of requests whose operation is known, and of those that were not evaluated.
 RESULTS: tuple[RequestResult, ...] = ("allowed", "denied", "error")

@@ -1,15 +1,17 @@
 """Type-check all expressions of policies again, for the advice of lint. Nothing else needs that."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from policyd.cel.env import Environment
 from policyd.cel.syntax.ast import Checked
 from policyd.cel.types.structs import variable_type
-from policyd.cel.types.types import Type
+from policyd.cel.types.types import DYN, Type
 from policyd.errors import CelCompileError
+from policyd.policy.compile.reads.compiled_reads import read_type
 from policyd.policy.model.expressions import VARIABLE, PolicyExpression, expressions_of
-from policyd.policy.model.kinds import AnyPolicy
+from policyd.policy.model.kinds import AnyPolicy, Policy
+from policyd.policy.model.reads import PolicyRead
 from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.versions import KubernetesVersion
 
@@ -25,17 +27,24 @@ class CheckedExpression(NamedTuple):
 def checked_expressions(sources: Sources) -> Iterator[CheckedExpression]:
     """Yield each expression of the policies without form problems, if it compiles."""
     for document in sources.documents:
-        if isinstance(document.model, AnyPolicy):
-            yield from _of_policy(document, sources.version)
+        policy = document.model
+        if isinstance(policy, AnyPolicy):
+            reads = policy.spec.reads if isinstance(policy, Policy) else ()
+            yield from _of_policy(document, reads, sources.version)
 
 
-def _of_policy(document: Document, version: KubernetesVersion) -> Iterator[CheckedExpression]:
+def _of_policy(
+    document: Document, reads: Iterable[PolicyRead], version: KubernetesVersion
+) -> Iterator[CheckedExpression]:
     plain = Environment.admission(params=True, authorizer=True, patch_types=True, version=version)
+    plain = plain.extend({f"reads.{each.name}": read_type(each) for each in reads})
+    item = Environment({"item": DYN}, version=version)
     declared: dict[str, Type] = {}
     environment, declaring = plain, plain.declaring(declared)
     for each in expressions_of(document.raw):
         try:
-            checked = (environment if each.role.variables else plain).check(each.text)
+            chosen = item if each.role.item else environment if each.role.variables else plain
+            checked = chosen.check(each.text)
         except CelCompileError:
             continue
         yield CheckedExpression(document, each, checked)

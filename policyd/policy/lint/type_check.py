@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from policyd.cel.hints.explaining import hint_at
+from policyd.cel.syntax.ast import Checked
 from policyd.cel.syntax.source import MAX_ERRORS, Issue, Source
 from policyd.errors import Problem
 from policyd.mutation.schemas.schemas import ANY_KIND, Gvk
@@ -24,7 +25,7 @@ from policyd.policy.lint.types.kinds import (
     kinds_of,
     tells_kinds_apart,
 )
-from policyd.policy.model.expressions import MESSAGE, VALIDATION
+from policyd.policy.model.expressions import KEY, MESSAGE, VALIDATION
 from policyd.policy.model.kinds import AnyPolicy
 from policyd.policy.source.loaded_documents import Document
 
@@ -69,6 +70,10 @@ def type_errors(run: LintRun) -> Iterator[TypeErrors]:
     """
     typed = run.typed
     for document, policy in run.policies():
+        for key, types in typed.keys(policy):
+            found = types.issues(key.text) or _no_key(types.checked(key.text))
+            if found and types.gvk is not None:
+                yield TypeErrors(document, key.at, key.text, {types.gvk: found}, (types,), "")
         untyped = typed.of(policy, None)
         kinds = [typed.of(policy, gvk) for gvk in kinds_of(policy, typed.schemas)]
         others = typed.of(policy, ANY_KIND) if matches_any(policy, typed.schemas) else None
@@ -100,6 +105,14 @@ def _other_version(
                 where = f"{gvk.group}/{version}".removeprefix("/")
                 return f"{where} has what the expression reads: write {version} in apiVersions"
     return ""
+
+
+def _no_key(checked: Checked | None) -> list[Issue]:
+    """Return what is wrong with the type of a key, which is an error for every object."""
+    if checked is None or checked.result_type in KEY.results:
+        return []
+    wrong = f"a key must be string or list(string), not {checked.result_type}"
+    return [Issue(checked.expr.pos, wrong)]
 
 
 def _believable(text: str, issues: Mapping[Gvk, list[Issue]]) -> Mapping[Gvk, list[Issue]]:

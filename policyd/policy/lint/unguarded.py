@@ -31,6 +31,7 @@ from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import KindTypes
 from policyd.policy.model.expressions import (
     CONDITION,
+    KEY,
     MESSAGE,
     VALIDATION,
     VARIABLE,
@@ -42,6 +43,8 @@ from policyd.policy.model.kinds import AnyPolicy
 FIELD, NULL = "unguarded-field", "null-object"
 _EQUALITY = {"_==_": "!", "_!=_": ""}  # with null: whether a field is missing, or there
 _FOR_NULL = frozenset(("_==_", "_!=_", "@in", "dyn", "type"))  # what accepts null
+# What is known of an object of a read.
+_STORED = {("item",): PRESENT, ("request", "operation"): "READ"}
 _MAX_STEPS = 50_000  # of one policy and kind: variables of variables may double at each level
 
 
@@ -72,11 +75,16 @@ def unguarded(run: LintRun) -> Iterator[Problem]:
     for document, policy in run.policies():
         hits: dict[tuple[str, str, int], tuple[_Hit, set[str]]] = {}
         reported: set[str] = set()
-        for types, case in cases(policy, run.typed):
+        expressions = [each for each in run.typed.expressions(policy) if each.role is not KEY]
+        walked = [(expressions, types, case) for types, case in cases(policy, run.typed)]
+        walked += [
+            ([key], types, RequestCase({}, _STORED, types.lacks))
+            for key, types in run.typed.keys(policy)
+        ]
+        for expressions, types, case in walked:
             gvk = types.gvk
             kind = "" if gvk is None or gvk == ANY_KIND else gvk.label
             reported.add(kind)
-            expressions = run.typed.expressions(policy)
             trees = [types.checked(each.text) for each in expressions if each.role.patches]
             parsed = [tree.expr for tree in trees if tree is not None]
             written = WrittenParts.of(policy, document.raw, parsed)
@@ -121,6 +129,8 @@ class _Walk:
 
     def hits(self) -> list[_Hit]:
         """Return the possible errors."""
+        for key in self._of_role(KEY):
+            self._expression(key.at, self._types.checked(key.text), self._present())
         there = self._conditions()
         if there is not None:
             there |= self._present()

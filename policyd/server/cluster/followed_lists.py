@@ -4,7 +4,7 @@ The callers decide what is followed, and why.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Hashable, Iterator
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Wanted = TypeVar("Wanted", bound=Hashable)
 
-# The longest that readiness waits for the first lists.
+# The longest that readiness waits for first lists, unless nothing replaces one that is under way.
 FIRST_LIST_SECONDS = 10.0
 # How often the health of lists is noted.
 TICK_SECONDS = 0.5
@@ -86,13 +86,15 @@ class Following:
 @dataclass(eq=False, repr=False)
 class FollowedLists(Generic[Wanted]):
     """The lists of one cache. ``follow`` follows one until its Following is no longer wanted;
-    ``instead`` says what happens without permission to follow.
+    ``instead`` says what happens without permission to follow. ``needed``: nothing replaces a list
+    that is not complete.
     """
 
     name: str
     follow: Callable[[Wanted, Following], Awaitable[None]]
     log: Log
     instead: str = "each is looked up when a request needs it"
+    needed: bool = False
 
     def __post_init__(self) -> None:
         self.wanted: frozenset[Wanted] = frozenset()
@@ -100,6 +102,7 @@ class FollowedLists(Generic[Wanted]):
         self._tasks: dict[Wanted, asyncio.Task[None]] = {}
         self._due = asyncio.Event()
         self._begun = 0.0
+        self._first: set[Wanted] = set()  # what was wanted when the server started
         self._since = 0.0  # when the problem began; 0 without one
         self._logged = ""
         self.muted = False  # whether the log has the cause of a problem already
@@ -112,13 +115,25 @@ class FollowedLists(Generic[Wanted]):
             self._lists.pop(each).stop()
         for each in wanted - self._lists.keys():
             self._lists[each] = Following()
+        if self._early:
+            self._first |= wanted
         self._due.set()
 
     @property
     def waiting(self) -> bool:
         """Whether readiness should wait for a first list."""
-        early = monotonic() - self._begun < FIRST_LIST_SECONDS
-        return early and any(each.awaited for each in self._lists.values())
+        if self._early:
+            return any(each.awaited for each in self._lists.values())
+        return self.needed and self.coming(self._first)
+
+    @property
+    def _early(self) -> bool:
+        return monotonic() - self._begun < FIRST_LIST_SECONDS
+
+    def coming(self, wanted: Iterable[Wanted]) -> bool:
+        """Whether one of these lists is not complete, and nothing has failed so far."""
+        lists = (self._lists[each] for each in wanted if each in self._lists)
+        return any(each.awaited and not each.trouble for each in lists)
 
     @property
     def state(self) -> CacheState:

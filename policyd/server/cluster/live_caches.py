@@ -9,7 +9,7 @@ never looked up.
 import asyncio
 import random
 from collections.abc import AsyncIterator, Mapping
-from contextlib import suppress
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from policyd._core.lib.authorization import Failure
@@ -56,7 +56,11 @@ class LiveCaches:
         self.namespaces = FollowedLists("namespaces", self._follow_namespaces, log)
         self.params = FollowedLists("params", self._follow_params, log)
         self.reads = FollowedLists(
-            "reads", self._follow_reads, log, "policies that read these objects cannot be evaluated"
+            "reads",
+            self._follow_reads,
+            log,
+            "policies that read these objects cannot be evaluated",
+            needed=True,
         )
 
     def follow(self, policies: CompiledPolicySet) -> None:
@@ -75,15 +79,16 @@ class LiveCaches:
 
     async def prepare(self, policies: CompiledPolicySet) -> None:
         """Follow also what the reads of these policies need, which is to come into use,
-        until that is known, or why it is not: at most as long as readiness waits.
+        until that is known, or why it is not: of lists that fail, as long as readiness waits.
         """
         wanted = wanted_lookups(policies).reads
         new = self.lookups.reads.expect(wanted)
         self.reads.want(self.reads.wanted | wanted)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(FIRST_LIST_SECONDS):
-                while not await self.lookups.reads.fill(new):
-                    await asyncio.sleep(PREPARED_SECONDS)
+        until = monotonic() + FIRST_LIST_SECONDS
+        while not await self.lookups.reads.fill(new):
+            if monotonic() >= until and not self.reads.coming(new):
+                break
+            await asyncio.sleep(PREPARED_SECONDS)
 
     def waiting(self) -> list[str]:
         """The lists that readiness waits for."""

@@ -104,3 +104,25 @@ def test_names_are_unique_and_reads_not_too_many() -> None:
 )
 def test_what_a_read_may_be(fields: dict[str, Any]) -> None:
     assert problems(reading(**fields)) == []
+
+
+OTHER_MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"kind": "Secret"}, "spec.reads[0].kind"),
+    ({"key": 5}, "spec.reads[0].key"),
+    ({"unknown": "x"}, "spec.reads[0].unknown"),
+    ({"namespace": ["any"]}, "spec.reads[0].namespace"),
+]
+
+
+@pytest.mark.parametrize(("fields", "path"), OTHER_MISTAKES)
+def test_expressions_know_a_read_with_a_mistake(fields: dict[str, Any], path: str) -> None:
+    uses = "'a' in reads.maps" if "key" in fields else "reads.maps.size() > 0"
+    (found,) = problems(reading(uses, **fields))
+    assert found.startswith(f"{path}: ")
+
+
+def test_expressions_know_the_reads_of_a_policy_with_another_mistake() -> None:
+    document = reading("reads.maps.size() > 0")
+    document["spec"]["failurePolicy"] = "Maybe"
+    (found,) = problems(document)
+    assert found.startswith("spec.failurePolicy: ")

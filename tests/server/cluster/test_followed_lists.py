@@ -14,6 +14,7 @@ from policyd.cluster import connect
 from policyd.observability.logs import Log
 from policyd.policy.kinds.served_resource import Served
 from policyd.server.cluster import followed_lists, live_caches
+from policyd.server.cluster.followed_lists import FollowedLists, Following
 from policyd.server.cluster.live_caches import LiveCaches
 from policyd.server.health import WatchHealth
 from tests.builders.policies import CONFIG_MAPS, demand, policy
@@ -95,3 +96,53 @@ def test_a_kind_that_comes_goes_and_comes(
 
     asyncio.run(scenario())
     assert "grant" not in lines.getvalue().decode()
+
+
+class Listed:
+    """What a list is while it comes, and then."""
+
+    def __init__(self) -> None:
+        self.synced = self.refused = self.gone = False
+        self.problem = ""
+
+
+@pytest.mark.parametrize("needed", [False, True])
+def test_readiness_waits_for_a_list_under_way_that_nothing_replaces(
+    needed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = {name: Listed() for name in ("first", "later")}
+
+    async def follow(wanted: str, following: Following) -> None:
+        following.reflector = found[wanted]  # type: ignore[assignment]
+        await following.pause(SLACK)
+
+    async def scenario() -> None:
+        lists = FollowedLists("lists", follow, Log(BytesIO(), "text"), needed=needed)
+        stop = asyncio.Event()
+
+        def waits() -> bool:
+            return lists.waiting
+
+        lists.want(frozenset(("first",)))
+        task = asyncio.create_task(lists.run(stop, WatchHealth("lists", monotonic)))
+        assert waits()
+        monkeypatch.setattr(followed_lists, "FIRST_LIST_SECONDS", 0.0)  # they are over
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert waits() is needed
+        first = found["first"]
+        first.problem = "the connection was reset"
+        assert not waits()
+        first.problem = ""
+        assert waits() is needed
+        first.synced = True
+        assert not waits()
+        lists.want(frozenset(("first", "later")))  # a reload: the server stays ready
+        assert not waits()
+        assert lists.coming(["later"])
+        found["later"].problem = "no answer"
+        await until(lambda: not lists.coming(["later"]))
+        stop.set()
+        await task
+
+    asyncio.run(scenario())

@@ -4,7 +4,7 @@ Unreadable parts of their matchConstraints match more, never less. Valid matchCo
 are unchanged. Expressions are only checked: their programs are dropped.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import get_args
 
 from policyd._core.counting.counters import PolicyCounters
@@ -19,6 +19,7 @@ from policyd.policy.model import names
 from policyd.policy.model.base import ModelError
 from policyd.policy.model.expressions import mutations_of
 from policyd.policy.model.match import MatchResources, Operation, ScopeType
+from policyd.policy.model.reads import PolicyRead
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source.loaded_documents import Document
 from policyd.versions import KubernetesVersion
@@ -150,7 +151,8 @@ def expression_problems(document: Document, version: KubernetesVersion) -> list[
     if not document.spec:
         return []
     has_params = "params" in document.spec or "paramKind" in document.spec
-    expressions = Expressions(document, has_params=has_params, version=version)
+    reads = tuple(_readable_reads(document.spec))
+    expressions = Expressions(document, has_params=has_params, reads=reads, version=version)
     try:
         overlays = OverlayCompiler(document, expressions)
         for each in mutations_of(document.raw):
@@ -165,6 +167,17 @@ def expression_problems(document: Document, version: KubernetesVersion) -> list[
         for problem in expressions.problems
         if problem.path not in reported and not (unread and _of_variables(problem))
     ]
+
+
+def _readable_reads(spec: JSONObject) -> Iterator[PolicyRead]:
+    """Yield the reads that expressions may use: of those with mistakes the name and the key."""
+    for each in _listed(spec.get("reads")):
+        if isinstance(each, dict) and isinstance(each.get("name"), str):
+            try:
+                yield PolicyRead.validated(each)
+            except ModelError:
+                key = "" if each.get("key") is None else str(each["key"])
+                yield PolicyRead.validated({"name": each["name"], "key": key})
 
 
 def _of_variables(problem: Problem) -> bool:

@@ -35,10 +35,18 @@ class ReadingRequest(Protocol):
     def resource(self) -> tuple[str, str, str]: ...
 
 
+class ShownTable(Protocol):
+    """The objects of one read; ``changes`` grows when they change."""
+
+    changes: int
+
+    def shown_to(self, request: ReadingRequest, *, keyed: bool = False) -> Shown | CelError: ...
+
+
 class ReadSource(Protocol):
     """Has the objects of reads in memory."""
 
-    def table(self, read: CompiledRead) -> "ReadTable | CelError":
+    def table(self, read: CompiledRead) -> ShownTable | CelError:
         """Return the objects of a read; the error if they are not known."""
 
 

@@ -48,7 +48,9 @@ def _finding(
         message = f"read {read.name!r} is never used"
         return FormProblem((*path, "name"), message, "remove it", rule="unused-read")
     everywhere = read.namespace == ANY and not read.key.strip() and read.label_selector is None
-    if everywhere and any(re.search(use + _WALKS, each.text) for each in used):
+    same = [rf"\bvariables\s*+\.\s*+{re.escape(each.name)}\b" for each in used if each.name]
+    walks = "|".join(f"{each}{_WALKS}" for each in (use, *same))
+    if everywhere and any(re.search(walks, each.text) for each in expressions):
         message = f"each request goes through every {read.kind} of the cluster"
         hint = "give the read a key, and write reads.NAME[?KEY].orValue([])"
         return FormProblem((*path, "name"), message, hint, rule="growing-read")

@@ -22,7 +22,7 @@ from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.object_types import KindSchemas, ObjectTypes
 from policyd.policy.kinds.plural import plural
 from policyd.policy.kinds.subresources import Subresource, subresources_named
-from policyd.policy.model.expressions import VARIABLE, PolicyExpression, expressions_of
+from policyd.policy.model.expressions import KEY, VARIABLE, PolicyExpression, expressions_of
 from policyd.policy.model.kinds import (
     AnyPolicy,
     Policy,
@@ -159,10 +159,23 @@ class TypedPolicies:
             self._made[key] = made
         return made
 
+    def keys(self, policy: AnyPolicy) -> Iterator[tuple[PolicyExpression, "KindTypes"]]:
+        """Yield the keys of the reads of a policy, each with the types for what it reads, if that
+        has a schema.
+        """
+        reads = policy.spec.reads if isinstance(policy, Policy) else ()
+        for each in self.expressions(policy):
+            if each.role is KEY:
+                read = reads[int(each.path[2])]
+                group, _, version = read.api_version.rpartition("/")
+                gvk = Gvk(group, version, read.kind)
+                if self.schemas.find(gvk) is not None:
+                    yield each, KindTypes(policy, (), self.schemas, gvk, self.version, item=True)
+
 
 class KindTypes:
     """Checks the expressions of a policy for objects of one kind; ANY_KIND: only metadata is
-    known; None: of any.
+    known; None: of any. ``item``: checks keys of reads, for which such an object is ``item``.
     """
 
     def __init__(
@@ -172,12 +185,16 @@ class KindTypes:
         schemas: KindSchemas,
         gvk: Gvk | None,
         version: KubernetesVersion = NEWEST,
+        *,
+        item: bool = False,
     ) -> None:
         self.gvk = gvk
         patches = not isinstance(policy, ValidatingAdmissionPolicy)
         self.objects = ObjectTypes(schemas, Structs(ADMISSION, patches=patches))
         scope = Environment.admission(authorizer=True, patch_types=patches, version=version).scope()
         variables = {**scope.variables, **dict(_declared(policy, self.objects, gvk))}
+        if item:
+            variables = {"item": variables["object"]}
         self._scope = replace(scope, variables=variables, provider=self.objects)
         self.variables: dict[str, Checked] = {}
         self._known: dict[str, tuple[Checked | None, list[Issue]]] = {}
