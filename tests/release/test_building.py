@@ -90,7 +90,31 @@ def test_headers_of_another_python_are_refused(
     assert ("PosixPath" in found) == (not want)
 
 
-def test_a_python_that_debian_does_not_have_needs_headers() -> None:
-    assert headers.find(Target("3.12", "x86_64"), {}) is None
-    given = headers.find(Target("3.12", "x86_64"), {"3.12": Path("/include")})
-    assert given == headers.Headers((Path("/include"),), "/include")
+def test_a_python_that_debian_does_not_have_needs_headers(tmp_path: Path) -> None:
+    target = Target("3.12", "x86_64")
+    assert headers.find(target, {}) is None
+    (tmp_path / "pyconfig.h").write_text("#define SIZEOF_LONG 8\n")
+    given = headers.find(target, {"3.12": tmp_path})
+    assert given == headers.Headers((tmp_path,), str(tmp_path))
+
+
+def test_headers_as_debian_and_ubuntu_install_them_are_those_of_a_machine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """pyconfig.h includes that of each machine; nothing else of /usr/include is used."""
+    monkeypatch.setattr(headers, "BUILD", tmp_path / "build")
+    folder = tmp_path / "include/python3.12"
+    of_machine = "x86_64-linux-gnu/python3.12/pyconfig.h"
+    for name, text in (
+        ("python3.12/pyconfig.h", f"<{of_machine}> <{of_machine.replace('x86_64', 'aarch64')}>"),
+        (of_machine, "#define SIZEOF_LONG 8"),
+        ("x86_64-linux-gnu/bits/types.h", "of the libc"),
+    ):
+        (folder.parent / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder.parent / name).write_text(text)
+    found = headers.find(Target("3.12", "x86_64"), {"3.12": folder})
+    assert found is not None
+    own, beside = found.folders
+    assert own == folder
+    assert [each for each in beside.rglob("*") if each.is_file()] == [beside / of_machine]
+    assert headers.find(Target("3.12", "aarch64"), {"3.12": folder}) is None

@@ -66,7 +66,8 @@ def own(folder: Path) -> Path:
     if not any(kept.glob("*.whl")):
         source = folder.parent / "source"
         sources.copy(source)
-        command = [sys.executable, "setup.py", "-q", "build_ext", f"-j{os.cpu_count()}"]
+        jobs = len(os.sched_getaffinity(0))
+        command = [sys.executable, "setup.py", "-q", "build_ext", f"-j{jobs}"]
         environment = {**os.environ, "SOURCE_DATE_EPOCH": "315532800"}  # zip begins in 1980
         for name in ("POLICYD_DEBUG", "POLICYD_TRACE", "POLICYD_COMPILED"):
             environment.pop(name, None)

@@ -41,7 +41,7 @@ def modules(target: Target, headers: Headers, zig: Path) -> dict[str, Path]:
         raise SystemExit(f"a release is not built with {refused[0]}: unset {refused[0]}")
     folder = BUILD / "modules" / str(target)
     found = {}
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         waiting = []
         for each in extensions():
             module = folder / f"{each.name.replace('.', '/')}{target.suffix}"

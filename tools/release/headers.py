@@ -20,7 +20,7 @@ class Headers:
 def find(target: Target, given: dict[str, Path]) -> Headers | None:
     """The headers for a target, or None if Debian has none and none are ``given``."""
     if folder := given.get(target.python):
-        return Headers((folder,), str(folder))
+        return _of_machine(folder, target)
     suite = SUITES[target.python]
     if suite is None:
         return None
@@ -31,6 +31,23 @@ def find(target: Target, given: dict[str, Path]) -> Headers | None:
     (package,) = debian.unpack_all([archive], root)
     include = root / "usr/include"  # pyconfig.h there includes that of the machine
     return Headers((include / f"python{target.python}", include), f"{name} {package.version}")
+
+
+def _of_machine(folder: Path, target: Target) -> Headers | None:
+    """The headers of a folder, or None if they are of other machines: where Debian and Ubuntu
+    install them, pyconfig.h includes that of a machine, which is beside the folder.
+    """
+    machine = f"{target.machine}-linux-gnu"
+    if machine not in (folder / "pyconfig.h").read_text():
+        return Headers((folder,), str(folder))
+    own = folder.parent / machine / folder.name
+    if not own.exists():
+        return None
+    # Nothing else of the folder beside: it may have the headers of a libc.
+    include = BUILD / "headers" / str(target)
+    shutil.rmtree(include, ignore_errors=True)
+    shutil.copytree(own, include / machine / folder.name)
+    return Headers((folder, include), str(folder))
 
 
 def parse(given: list[str]) -> dict[str, Path]:

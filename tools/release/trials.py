@@ -5,9 +5,10 @@
 
 ``venv``: pip installs from a static index on this machine into a new environment, with no compiler
 in PATH. ``SUITE-x86_64``: so does the Python of a minimal Debian, which debootstrap makes, and a
-server then denies a Pod. ``SUITE-aarch64``: the wheel runs on the Python of Debian for ARM under
+server then denies a Pod. ``noble-x86_64``: the same on Ubuntu 24.04, if ``POLICYD_UBUNTU`` is the
+address of its archive. ``SUITE-aarch64``: the wheel runs on the Python of Debian for ARM under
 QEMU: a server, all suites of the policy library, and the conformance rows. ``reproducible``: a
-copy of the tree elsewhere gives the same bytes.
+copy of the tree gives the same bytes to another user in another directory, on one core.
 
 A sample of the rows is tried unless ``POLICYD_SAMPLE=1``. Limits are of processor time, so that a
 busy machine fails no trial.
@@ -15,6 +16,7 @@ busy machine fails no trial.
 
 import argparse
 import os
+import pwd
 import resource
 import shutil
 import stat
@@ -41,7 +43,8 @@ INSTALL_SECONDS, DENIAL_SECONDS = 20.0, 60.0
 _TESTS = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "PyYAML")
 # Rows that are not kept in the tree, where the tests look for them.
 _ROWS = settings.ROOT.parent / "shared/conformance"
-_SCRIPT = "/usr/share/debootstrap/scripts/sid"  # of every release: Debian 12 knows no newer names
+# The scripts of debootstrap for every release: Debian 12 does not know the newer ones by name.
+_DEBIAN, _UBUNTU = "sid", "gutsy"
 _QEMU = "usr/bin/qemu-aarch64-static"
 _SITE = "opt/site"
 
@@ -53,6 +56,8 @@ def main() -> None:
         if suite:
             known[f"{suite}-x86_64"] = partial(in_debian, Target(python, "x86_64"), suite)
             known[f"{suite}-aarch64"] = partial(in_qemu, Target(python, "aarch64"), suite)
+    if ubuntu := os.environ.get("POLICYD_UBUNTU"):
+        known["noble-x86_64"] = partial(in_ubuntu, Target("3.12", "x86_64"), "noble", ubuntu)
     known["reproducible"] = reproducible
     parser = argparse.ArgumentParser(prog="python -m tools.release.trials")
     parser.add_argument("trials", nargs="*", help=f"of {', '.join(known)}; default: all")
@@ -124,10 +129,26 @@ def in_venv() -> None:
 
 def in_debian(target: Target, suite: str) -> None:
     """Install on a minimal Debian, and deny a Pod."""
+    _in_minimal(target, suite, suites.mirror(), _DEBIAN)
+
+
+def in_ubuntu(target: Target, suite: str, mirror: str) -> None:
+    """Install on a minimal Ubuntu, and deny a Pod. Its keys are in a package of Debian."""
+    (archive,) = suites.download("trixie", "amd64", "ubuntu-archive-keyring")
+    with _scratch("keyring") as root:
+        debian.unpack_all([archive], root)
+        keyring = root / "usr/share/keyrings/ubuntu-archive-keyring.gpg"
+        _in_minimal(
+            target, suite, mirror, _UBUNTU, f"--keyring={keyring}", "--components=main,universe"
+        )
+
+
+def _in_minimal(target: Target, suite: str, mirror: str, script: str, *options: str) -> None:
     if shutil.which("debootstrap") is None:
         debian.apt(["--yes", "--no-install-recommends", "install", "debootstrap"], Path("/"))
-    with _scratch("debian") as root, served(target) as address:
-        command = ["debootstrap", "--variant=minbase", suite, str(root), suites.mirror(), _SCRIPT]
+    with _scratch(suite) as root, served(target) as address:
+        made = ["debootstrap", "--variant=minbase", "--force-check-gpg", *options]
+        command = [*made, suite, str(root), mirror, f"/usr/share/debootstrap/scripts/{script}"]
         _checked(subprocess.run(command, capture_output=True, text=True, check=False))
         place = Place(root)
         apt = ["apt-get", "install", "-q", "--yes", "--no-install-recommends"]
@@ -184,21 +205,38 @@ def in_qemu(target: Target, suite: str) -> None:
 
 
 def reproducible() -> None:
-    """Build a wheel again from a copy of the tree, with nothing that was kept."""
-    target = _here()
+    """Build a wheel again from a copy of the tree, with nothing that was kept: as another user, in
+    another directory, with another umask, time zone, age of files and number of cores.
+    """
+    target, user = _here(), pwd.getpwnam("nobody")
     with tempfile.TemporaryDirectory(prefix="policyd-elsewhere-") as scratch:
         copy = Path(scratch, "tree")
         for name in tree.files():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(settings.ROOT / name, copy / name)
-        environment = os.environ | {"SOURCE_DATE_EPOCH": str(epoch())}
+        for each in (Path(scratch), *Path(scratch).rglob("*")):
+            os.utime(each, (86_400, 86_400))
+            os.chown(each, user.pw_uid, user.pw_gid)
+        environment = os.environ | {
+            "SOURCE_DATE_EPOCH": str(epoch()),
+            "HOME": scratch,
+            "TZ": "Asia/Kathmandu",
+        }
         for name in ("MAKEFLAGS", "MAKEOVERRIDES"):
             environment.pop(name, None)
         command = ["make", "-C", str(copy), "release", f"OPTIONS=--only {target}"]
         with timed("reproducible: built again", float("inf")):
             _checked(
                 subprocess.run(
-                    command, env=environment, capture_output=True, text=True, check=False
+                    ["taskset", "--cpu-list", "0", *command],
+                    env=environment,
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                    user=user.pw_uid,
+                    group=user.pw_gid,
+                    extra_groups=(),
+                    umask=0o077,
                 )
             )
         for file in (wheel(target), *DIST.glob("*.tar.gz")):
