@@ -69,9 +69,7 @@ def _keys(path: _Steps) -> Iterator[str]:
 
 
 class _Reader:
-    def __init__(
-        self, roots: dict[str, ReadFields], variables: Mapping[str, ReadFields]
-    ) -> None:
+    def __init__(self, roots: dict[str, ReadFields], variables: Mapping[str, ReadFields]) -> None:
         self._roots = roots
         self._variables = variables
 
