@@ -12,7 +12,7 @@ from policyd._core.patch.diff import diff
 from policyd.comparison.asking import OtherAnswer, dry
 from policyd.comparison.findings import LEVELS, Level, RuleFinding, RuleName
 from policyd.defaulting.defaults import Defaults
-from policyd.importers.naming import origin_of
+from policyd.importers.provenance import provenance_of
 from policyd.json_types import JSON, JSONObject, object_in
 from policyd.offline.admitting import Admission, Admitter, Effect, Violation
 from policyd.offline.replaying import Recorded
@@ -135,8 +135,8 @@ class Comparer:
 
 def _name_of(policy: Document) -> RuleName:
     """Return the rule that a policy was imported from; the policy itself if it was not."""
-    origin, rule = origin_of(policy)
-    return RuleName(origin.rpartition("/")[2] or policy.name, rule)
+    source, rule = provenance_of(policy)
+    return RuleName(source.source.rpartition("/")[2] or policy.name, rule)
 
 
 def _by_rule(findings: Iterable[RuleFinding]) -> dict[RuleName, _Stance]:

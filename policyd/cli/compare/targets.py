@@ -18,7 +18,7 @@ from policyd.json_types import JSONObject
 from policyd.webhooks.calls import Hook, hooks_of
 from policyd.webhooks.configuration_paths import API_VERSION, RESOURCES
 from policyd.webhooks.rendering.options import ServiceAddress
-from policyd.webhooks.validation.go_types import CONFIGURATIONS
+from policyd.webhooks.configuration_paths import RESOURCES
 
 _HTTPS = "https://"
 _VALIDATING = "ValidatingWebhookConfiguration"
@@ -46,7 +46,7 @@ class OtherWebhooks:
         path = Path(self.against)
         if self.against == "-" or path.exists():
             documents = read_manifests([path]).required().documents
-            found = [each.raw for each in documents if each.kind in CONFIGURATIONS]
+            found = [each.raw for each in documents if each.kind in RESOURCES]
             if not found:
                 raise no_configurations([path])
             named = [each.raw for each in documents if each.kind == "Namespace" and not each.group]
