@@ -18,7 +18,6 @@ from policyd.json_types import JSONObject
 from policyd.webhooks.calls import Hook, hooks_of
 from policyd.webhooks.configuration_paths import API_VERSION, RESOURCES
 from policyd.webhooks.rendering.options import ServiceAddress
-from policyd.webhooks.configuration_paths import RESOURCES
 
 _HTTPS = "https://"
 _VALIDATING = "ValidatingWebhookConfiguration"
