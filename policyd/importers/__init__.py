@@ -1,4 +1,4 @@
 """Policies of other engines as policies of policyd.
 
-What means the same is converted; what does not is reported with its place and the reason.
+Policies with the same meaning are converted; others are reported with their place and the reason.
 """

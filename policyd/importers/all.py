@@ -40,7 +40,7 @@ CONVERTERS: ConverterTable = {
 _DELETES = "policyd deletes no objects: keep it in Kyverno, or use a CronJob"
 _CREATES = "policyd creates no objects: keep it in Kyverno"
 _VERIFIES = "policyd queries no registries, so it verifies no signatures: keep it in Kyverno"
-# What no admission webhook does, by API group and kind, with the reason.
+# Kinds that no admission webhook can serve, by API group and kind, with the reason.
 _FOREIGN: Mapping[tuple[str, str], str] = {
     (KYVERNO, "CleanupPolicy"): _DELETES,
     (KYVERNO, "ClusterCleanupPolicy"): _DELETES,
@@ -131,7 +131,7 @@ def is_exception(group: str, kind: str) -> bool:
 
 
 def is_read_live(group: str, kind: str) -> bool:
-    """Whether an import of a cluster reads a kind: those of other engines that say what is decided.
+    """Whether an import of a cluster reads a kind: kinds of other engines that decide something.
     The API server's own policies stay where they are.
     """
     return group in LIVE_GROUPS and kind not in _NO_POLICIES
@@ -156,7 +156,7 @@ def _is_merged(one: Document, policy: Document) -> bool:
 
 def _unclaimed(documents: Sequence[Document]) -> Iterator[Imported]:
     """Yield the documents that only mean something beside a policy which is not in the sources,
-    and those of kinds that nobody here knows.
+    and documents of unknown kinds.
     """
     policies = {(each.kind, each.name) for each in documents}
     names = {named_as(each) for each in documents if each.group in (KYVERNO, KYVERNO_CEL)}

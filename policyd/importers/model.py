@@ -14,7 +14,7 @@ ImportState = Literal["imported", "with remarks", "in part", "not imported"]
 
 @dataclass(frozen=True, slots=True)
 class ImportRemark:
-    """What is different in the result, or why there is none.
+    """A difference in the result, or the reason why there is none.
 
     ``path`` is the field of the source document that it is about, such as
     ``spec.rules[0].validate.deny``; ``message`` is one sentence in plain words, without a full
@@ -72,7 +72,7 @@ class Imported:
     ``reasons`` say why ``documents`` is empty or, if it is not, why the rules ``left_out`` are not
     among them: the others are decided as by the source without these. ``rules`` names the policies
     that came of each rule of the source, by the names that the tests of the source use (``""``: the
-    source policy has no rules of its own). ``kind_of_rule`` is what a statistic counts by:
+    source policy has no rules). ``kind_of_rule`` is what a statistic counts by:
     ``pattern``, ``deny``, ``foreach``, ``cel``, ``patchStrategicMerge`` and so on. ``base`` is what
     the names of the documents begin with.
     """

@@ -38,7 +38,7 @@ def valid_name(text: str) -> str:
 
 
 def digest(text: str) -> str:
-    """Return what tells a text from others, short enough for a name."""
+    """Return the mark of a string among others, short enough for a name."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
 
 
@@ -86,7 +86,7 @@ def _bases(source: Document) -> Iterator[str]:
 
 
 def _different(names: Iterable[str]) -> Iterator[str]:
-    """Yield names of one import, each once: a number tells two apart."""
+    """Yield names of one import, each once: a number distinguishes two."""
     seen: set[str] = set()
     for name in names:
         ways = (valid_name(f"{name}-{number}") for number in count(2))
@@ -143,7 +143,7 @@ def _file(source: Document) -> str:
 
 
 def relative_file(source: Document) -> str:
-    """Return the file of a source, below the folder that was given; empty if none was."""
+    """Return the file of a source, below the directory that was given; empty if none was."""
     if not source.root or source.file == "-":
         return ""
     return os.path.relpath(os.path.realpath(source.file), source.root)

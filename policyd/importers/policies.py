@@ -27,7 +27,7 @@ _ORDER = (
     "reinvocationPolicy",
     "exceptions",
 )
-# What is about the object in the API server, and not about the policy.
+# Fields about the object in the API server, and not about the policy.
 _STORED = "kubectl.kubernetes.io/"
 
 ACTIONS = ("Deny", "Warn", "Audit")
@@ -35,7 +35,7 @@ Converted = tuple[Sequence[ImportedDocument], Sequence[ImportRemark]]
 
 
 def whole(source: Document, kind: str, convert: Callable[[], Converted]) -> Imported:
-    """Return what became of a policy without rules of its own: all of it is converted, or nothing.
+    """Return the import of a policy without rules: all of it is converted, or nothing.
 
     ``convert`` raises Refused for what cannot be imported.
     """

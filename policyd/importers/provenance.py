@@ -15,7 +15,8 @@ from policyd.policy.source.loaded_documents import Document
 FROM = "policyd.dev/imported-from"
 RULE = "policyd.dev/imported-rule"
 _UID, _VERSION, _CONTENT = " uid=", " resourceVersion=", " content="
-# What says nothing about the meaning of a source: the API server, an engine or kubectl writes it.
+# Fields that say nothing about the meaning of a source: the API server, an engine or kubectl writes
+# it.
 _NOTED = ("apiVersion", "metadata", "status")
 _KUBECTL = "kubectl.kubernetes.io/"
 _DIGITS = 16

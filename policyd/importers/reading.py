@@ -1,5 +1,5 @@
-"""Read the sources of an import: files, folders and streams with policies of other engines, and the
-tests that lie beside them. Converts nothing.
+"""Read the sources of an import: files, directories and streams with policies of other engines, and
+the tests that lie beside them. Converts nothing.
 """
 
 import os
@@ -18,7 +18,7 @@ KYVERNO_TESTS = "cli.kyverno.io"
 GATEKEEPER_TESTS = "test.gatekeeper.sh"
 # The file that `kyverno test` looks for; its first versions had neither apiVersion nor kind.
 KYVERNO_FILES = ("kyverno-test.yaml", "kyverno-test.yml")
-# Where Kyverno's own repository keeps the tests of a policy; a walk passes over hidden folders.
+# Where Kyverno's own repository keeps the tests of a policy; a walk passes over hidden directories.
 _BESIDE = ".kyverno-test"
 
 
@@ -26,7 +26,7 @@ _BESIDE = ".kyverno-test"
 class ImportSources:
     """Everything that was read.
 
-    ``documents`` are the Kubernetes objects of all kinds, ``tests`` the documents that tell how to
+    ``documents`` are the Kubernetes objects of all kinds, ``tests`` the documents that say how to
     test policies. ``problems``: what cannot be read; what is no Kubernetes object is left out.
     ``incomplete`` are the kinds of which some objects of a cluster are missing.
     """
@@ -38,7 +38,7 @@ class ImportSources:
 
 
 def read_sources(paths: Sequence[Path]) -> ImportSources:
-    """Read files and folders, and ``-`` for standard input; never raises for their content."""
+    """Read files and directories, and ``-`` for standard input; never raises for their content."""
     files, problems, more = _read(paths)
     documents: list[Document] = []
     tests: list[Document] = []
@@ -52,8 +52,8 @@ def read_sources(paths: Sequence[Path]) -> ImportSources:
 
 
 def read_tests(paths: Sequence[Path]) -> tuple[list[Document], list[Problem]]:
-    """Return the tests of other engines in files and folders, hidden ones included, and problems of
-    the files that Kyverno would look for. Other files are not checked.
+    """Return the tests of other engines in files and directories, hidden ones included, and
+    problems of the files that Kyverno would look for. Other files are not checked.
     """
     files, _, problems = _read(paths)
     tests: list[Document] = []
@@ -118,7 +118,7 @@ def _kyverno_test(raw: dict[str, object], file: SourceFile, index: int, origin: 
 
 
 def _hidden_tests(paths: Iterable[Path]) -> Iterator[str]:
-    """Yield the tests in hidden folders, of given folders and beside given files."""
+    """Yield the tests in hidden directories, of given directories and beside given files."""
     for path in paths:
         if str(path) == "-":
             continue

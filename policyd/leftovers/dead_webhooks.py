@@ -33,7 +33,8 @@ def dead_webhooks(registered: Iterable[JSONObject], services: Services) -> Itera
 
 def blocking_webhooks(kubeconfig: Path | None, timeout: float, own: str) -> list[Problem]:
     """Return the errors about webhooks, but for the configurations named ``own``, whose server has
-    just started. What the server may not read is left out: it needs no permission for this.
+    just started. Objects that the server may not read are left out: it needs no permission for
+    this.
     """
     with open_reader(kubeconfig, None, timeout) as reader:
         found = [each for each in configurations(reader, []) if each["metadata"]["name"] != own]

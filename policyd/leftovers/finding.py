@@ -15,7 +15,7 @@ from policyd.policy.source.loaded_documents import Document
 def leftovers(
     reader: ApiReader, policies: Iterable[Document], unread: list[Problem], advance: ReadProgress
 ) -> Iterator[Problem]:
-    """Yield all findings; ``policies`` are those of policyd. ``unread`` gets what cannot be read.
+    """Yield all findings; ``policies`` are policyd's. ``unread`` gets what cannot be read.
     Raises ConfigError if the cluster cannot be queried at all.
     """
     live = read_policies(reader, (), advance)

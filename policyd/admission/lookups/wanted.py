@@ -101,7 +101,7 @@ def fields_of(reads: Iterable[CompiledRead]) -> frozenset[tuple[str, ...]]:
 def uncovered(
     fields: Iterable[tuple[str, ...]], kept: Container[tuple[str, ...]]
 ) -> list[tuple[str, ...]]:
-    """Return those of the fields that are not below one that is kept, sorted."""
+    """Return the fields that are not below one that is kept, sorted."""
     return sorted(
         path for path in fields if not any(path[:end] in kept for end in range(len(path) + 1))
     )

@@ -25,7 +25,7 @@ Outcome = Literal["created", "configured", "unchanged", "deleted", "left"]
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationChange:
-    """What happened, or would happen, to one configuration or placed document. ``left``: it is not
+    """The change of one configuration or placed document, made or planned. ``left``: it is not
     needed any more, and belongs to somebody else.
     """
 

@@ -8,7 +8,7 @@ from policyd.json_types import JSONObject
 
 
 def readable(spec: JSONObject, *, authored: bool = False) -> JSONObject:
-    """Return the ``spec`` of a Policy. ``authored``: its expressions are those of the source, and
+    """Return the ``spec`` of a Policy. ``authored``: its expressions come from the source, and
     are only broken into lines.
     """
     found = copy.deepcopy(spec)

@@ -1,7 +1,7 @@
 """Variables for what the expressions of a policy repeat.
 
 A variable is evaluated where it is first read, with the result or the error that the expression
-itself would have there. What depends on the variable of a macro cannot be shared.
+itself would have there. A part that depends on the variable of a macro cannot be shared.
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,7 +40,7 @@ def share(spec: JSONObject) -> None:
 
 
 def expressions_of(spec: JSONObject) -> Iterator[tuple[JSONObject, str]]:
-    """Yield the fields with expressions that may read variables, those of the variables first."""
+    """Yield the fields with expressions that may read variables, the variables' own first."""
     holders = [
         each
         for field in ("variables", "validations", "auditAnnotations", "mutations")
@@ -120,7 +120,7 @@ def _share(spec: JSONObject, expression: str, places: Sequence[_Place]) -> None:
 
 
 def _name(expression: str) -> str:
-    """Return a name for a value: that of the field which it is read from."""
+    """Return a name for a value: the name of the field which it is read from."""
     root = parse(expression, NEWEST)
     fields = dict.fromkeys(name for each in nodes(root) if (name := _field(each)))
     if sum(each.lower().endswith("containers") for each in fields) > 1:

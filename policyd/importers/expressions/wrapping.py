@@ -42,7 +42,7 @@ def _broken(text: str, room: int) -> str:
 
 
 def _operators(tokens: Sequence[Token], wanted: tuple[str, ...]) -> list[Token]:
-    """Return these operators outside of brackets; ``.?`` is another one."""
+    """Return these operators outside of brackets; ``.?`` is another operator."""
     found, depth = [], 0
     for before, token in pairwise(tokens):
         depth += max(deeper(before), 0) + min(deeper(token), 0)

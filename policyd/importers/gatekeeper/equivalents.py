@@ -1,6 +1,6 @@
 """Policies of ``policies/`` that do what a template of the Gatekeeper library does in Rego.
 
-The names are those of the templates. Policies are written apart, so messages and parameters differ.
+The names are the templates' names. Policies are written apart, so messages and parameters differ.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""How CEL is written: pieces that know how tightly they bind, so that they are joined with few
+"""How CEL is written: pieces that know how tightly they bind, so that they are combined with few
 parentheses; literals, fields and names of variables.
 """
 
@@ -22,7 +22,7 @@ _OPPOSITES = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"
 class Cel:
     """An expression and its level. ``opposite`` is its negation where that is more than a ``!``,
     ``parts`` are the operands of ``&&`` or ``||``. ``any_of`` is a head such as ``xs.exists(x,``
-    and what it asks of an item.
+    and the condition on an item.
     """
 
     text: str

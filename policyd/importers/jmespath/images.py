@@ -19,7 +19,7 @@ from policyd.importers.jmespath.values import CelValue, FieldStep
 from policyd.importers.jmespath.vocabulary import NotTranslatable
 from policyd.json_types import JSON
 
-# What is before the first slash is a registry if it is like a host.
+# The part before the first slash is a registry if it is like a host.
 _REGISTRY = r"r'^(localhost|[^/]*[.:A-Z][^/]*)/'"
 
 

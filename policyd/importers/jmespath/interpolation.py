@@ -45,7 +45,7 @@ def interpolated(text: str, scope: Vocabulary) -> str:
 
 
 def queried(expression: str, scope: Vocabulary, current: CelTerm | None = None) -> CelTerm:
-    """Return the value of an expression that may hold `{{ }}`, asked of ``current`` if there is
+    """Return the value of an expression that may hold `{{ }}`, evaluated on ``current`` if there is
     one.
 
     Raises NotTranslatable.

@@ -1,11 +1,12 @@
-"""What is known of a value before there is one: its JSON type, and that of its items. Where an
-expression does not know the kind of its object, the names of fields of Kubernetes tell it.
+"""The known facts of a value before evaluation: its JSON type, and its items'. Where an
+expression does not know the kind of its object, the names of fields of Kubernetes show it.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
-# A quantity is a string or a number. What is any may be of different kinds in different objects.
+# A quantity is a string or a number. A value of ``any`` may be of different kinds in different
+# objects.
 KindName = Literal["any", "null", "bool", "number", "string", "quantity", "list", "map"]
 
 
@@ -37,7 +38,7 @@ SCALARS = frozenset({"null", "bool", "number", "string", "quantity"})
 
 
 def kind_of(value: object) -> JsonKind:
-    """Return the kind of a decoded JSON value; that of a list's items if they are of one kind."""
+    """Return the kind of a decoded JSON value; the kind of a list's items if they have the same."""
     match value:
         case None:
             return NULL

@@ -1,6 +1,6 @@
 """From the syntax tree of an expression to its value in CEL.
 
-What JMESPath calls null is a value that is missing. As in Kyverno, a path to a field that is not
+Null in JMESPath is a value that is missing. As in Kyverno, a path to a field that is not
 there is an error, which becomes an error of CEL; `||`, projections and conditions make null of it
 (kyverno/kyverno pkg/engine/jmespath/interpreter.go).
 """
@@ -73,7 +73,8 @@ def read(
     current: CelTerm | None = None,
 ) -> CelTerm:
     """Return the value of an expression. ``inner`` are values of variables inside of it, by the
-    names that stand for them. ``current`` is what it is asked of; by default, all that has a name.
+    names that stand for them. ``current`` is the value that it is evaluated on; by default,
+    everything with a name.
 
     Raises NotTranslatable.
     """

@@ -54,7 +54,8 @@ class Generator:
 
 @dataclass(frozen=True, slots=True)
 class CelList:
-    """What a projection yields: ``element`` for each turn of the generators, without missing ones.
+    """The values of a projection: ``element`` for each turn of the generators, without missing
+    ones.
 
     The list is null unless ``needs`` holds.
     """
@@ -178,7 +179,7 @@ class CelList:
 
 
 def _asked(element: "CelValue | CelList", holds: Callable[[CelValue], Cel]) -> Cel:
-    # An element that is a list is asked as one value.
+    # An element that is a list is one value.
     if isinstance(element, CelList):
         element = CelValue(element.cel(), element.kind, needs=element.needs, name=element.name)
     return holds(element)

@@ -29,7 +29,7 @@ FieldStep = str | int | Cel
 class CelValue:
     """``base`` is CEL, an error unless ``needs`` holds; ``steps`` are fields and indexes below it,
     each of which may be missing. ``present`` are fields below that are never missing, as dotted
-    paths; those of a list's items begin with ``[]``. ``nullable``: without steps, the value may
+    paths; paths of a list's items begin with ``[]``. ``nullable``: without steps, the value may
     still be null. ``name`` is the last field.
     """
 

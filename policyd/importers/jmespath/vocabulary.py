@@ -45,7 +45,7 @@ class Vocabulary:
     """``meanings`` maps what an expression may start with, such as ``element`` or
     ``request.object``, to a ``Meaning``. ``refused`` maps such beginnings to
     the reason why they have none. ``taken`` are variables of macros around the expression.
-    ``reads`` are those of the Policy, for names that stand for objects of the cluster.
+    ``reads`` are the Policy's, for names that stand for objects of the cluster.
     """
 
     meanings: Mapping[str, Meaning] = field(default_factory=dict)
@@ -166,7 +166,7 @@ def value_of(number: int) -> str:
 
 
 def is_value(name: str) -> bool:
-    """Return whether a name stands for a JSON literal, whatever it is asked of."""
+    """Return whether a name stands for a JSON literal, whatever it is evaluated on."""
     return name.startswith(_VALUE)
 
 

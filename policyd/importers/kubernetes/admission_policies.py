@@ -97,7 +97,7 @@ _LISTS = ("apiGroups", "apiVersions", "operations", "resources")
 
 
 def merged_constraints(policy: JSONObject, binding: JSONObject, path: str) -> JSONObject:
-    """Return constraints that match what both match; ``path`` is that of the binding's.
+    """Return constraints that match what both match; ``path`` is the path of the binding's.
 
     Raises Refused where both have rules that no rule can say together.
     """
@@ -192,7 +192,7 @@ def _resources(one: Sequence[str], other: Sequence[str]) -> list[str]:
 
 
 def _resource(one: str, other: str) -> str:
-    """Return the resources of both patterns, or an empty string. ``pods/*`` matches Pods, too.
+    """Return the resources of both patterns, or an empty string. ``pods/*`` also matches Pods.
 
     >>> _resource("pods/*", "*/status"), _resource("*", "pods/*"), _resource("pods", "pods/exec")
     ('pods/status', 'pods', '')

@@ -131,12 +131,12 @@ def _imported(
     remarks: Sequence[ImportRemark],
 ) -> Imported:
     metadata, description = settings.metadata(policy)
-    # Category and severity first, whose names are those of policyd.
+    # Category and severity first, with policyd's names.
     kept = metadata["annotations"]
     ours = {key: kept[key] for key in settings.RENAMED.values() if key in kept}
     metadata["annotations"] = ours | kept
     ordered = any("mutations" in rule.spec for each in rules for rule in each.made)
-    # Those left out count, too: whoever writes one by hand renames no other.
+    # The ones left out count as well: a rule that is added by hand renames no other.
     names = policy_names(document.name, [each.name for each in rules], ordered=ordered)
     results = []
     by_rule: dict[str, tuple[str, ...]] = {}

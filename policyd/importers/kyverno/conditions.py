@@ -82,7 +82,7 @@ def _term(written: JSON, scope: Vocabulary, path: str) -> CelTerm:
 
 
 def _as_items(term: CelTerm, scope: Vocabulary, unknown: bool) -> CelTerm:
-    # A list that is data, in the form that can be asked about its items; `unknown`: what may be of
+    # A list that is data, in a form whose items can be checked; `unknown`: what may be of
     # any kind is taken for a list. A path to what is missing stays an error.
     if isinstance(term, Ordered) and isinstance(term.items, CelList | CelValue):
         return _as_items(term.items, scope, unknown)

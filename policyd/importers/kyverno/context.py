@@ -1,5 +1,6 @@
 """The `context` of a Kyverno rule: variables, ConfigMaps as parameters, objects of the cluster as
-reads. What Kyverno would fetch elsewhere has no meaning, which refuses an expression that uses it.
+reads. A value that Kyverno would fetch elsewhere has no meaning, which refuses an expression that
+uses it.
 """
 
 import json

@@ -10,7 +10,7 @@ _PATH = re.compile(
 
 
 class PlainLists(NamedTuple):
-    """``parents`` are the fields of ``root`` above the lists ``names``, which are joined."""
+    """``parents`` are the fields of ``root`` above the lists ``names``, which are concatenated."""
 
     root: str
     parents: tuple[str, ...]

@@ -59,8 +59,8 @@ _MUTATES = ("targets", "foreach", "patchStrategicMerge", "patchesJson6902")
 
 @dataclass(frozen=True, slots=True)
 class ConvertedRule:
-    """A rule with what it contributes; ``names`` are those that tests use for it. ``suffix`` tells
-    the Policies apart that one rule becomes.
+    """A rule with what it contributes; ``names`` are the names that tests use for it. ``suffix``
+    distinguishes the Policies that one rule becomes.
     """
 
     name: str
@@ -197,7 +197,7 @@ class RuleConverter:
         return Vocabulary.request(present=tuple(sorted(present)), absent=absent, reads=reads)
 
     def _exceptions(self, names: Sequence[str], found: Matching, scope: Vocabulary) -> RuleParts:
-        """Return what PolicyExceptions exempt; they name the rule as Kyverno extended it, too."""
+        """Return what PolicyExceptions exempt; they also name the rule as Kyverno extended it."""
         kinds = {each.selector.kind for each in found.targets}
         rules: dict[str, set[str]] = {names[0]: kinds & {"Pod"} if len(names) > 1 else kinds}
         cron = autogen.generated_name(names[0], cron=True)

@@ -1,4 +1,4 @@
-"""What the parts of one rule of a Kyverno policy contribute to a Policy, one and joined."""
+"""The contributions of the parts of one Kyverno rule to a Policy, one by one and merged."""
 
 import json
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from policyd.json_types import FieldPath, JSONObject
 class RuleParts:
     """Fields of a Policy's ``spec``, such as ``validations``, ``mutations``, ``variables``,
     ``params`` and ``matchConditions``; where two parts of a rule give the same field, their lists
-    are joined in order. ``comments`` are by path in ``spec``.
+    are concatenated in order. ``comments`` are by path in ``spec``.
     """
 
     spec: JSONObject
@@ -21,7 +21,7 @@ class RuleParts:
 
 
 def joined(*parts: RuleParts) -> RuleParts:
-    """Join parts of a rule: lists of the same field in order, other fields must be equal."""
+    """Merge parts of a rule: lists of the same field in order, other fields must be equal."""
     spec: JSONObject = {}
     remarks: tuple[ImportRemark, ...] = ()
     comments: dict[FieldPath, str] = {}

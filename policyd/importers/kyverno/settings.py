@@ -27,7 +27,7 @@ _DROPPED = frozenset(
         autogen.ANNOTATION,
     }
 )
-# What ``background: false`` means here.
+# The meaning of ``background: false`` here.
 SCANNED = "`policyd apply --cluster` scans with all policies, and with this one too"
 
 
@@ -106,7 +106,7 @@ def actions(
         for index, each in enumerate(overrides)
     ]
     if validate.get("failureAction") and not validate.get("failureActionOverrides"):
-        # Those of the policy only make the action of a rule weaker.
+        # Overrides of the policy only make the action of a rule weaker.
         done = [usual if "Deny" in each else each for each in done]
     result: list[NamespacedAction] = []
     for labels, held in _regions(overrides, at, namespace):
@@ -126,8 +126,8 @@ def _names(override: JSONObject, *, holds: bool, denies: bool) -> tuple[str, ...
     """Return the namespaces that an override decides for, None for all, where its selector
     ``holds``.
 
-    Of names and a selector, Kyverno needs both to deny, and one of them not to: it asks whether the
-    policy denies (pkg/policycache/cache.go), and then whether the rule does.
+    Of names and a selector, Kyverno needs both to deny, and one of them not to: it checks whether
+    the policy denies (pkg/policycache/cache.go), and then whether the rule does.
     """
     names = tuple(override.get("namespaces") or ())
     if not override.get("namespaceSelector"):
@@ -171,7 +171,7 @@ def _by_name(
     labels: tuple[JSONObject, ...],
     namespace: str,
 ) -> list[NamespacedAction]:
-    """Return the actions in namespaces with these labels; ``here`` is that of no name."""
+    """Return the actions in namespaces with these labels; ``here`` is the action of no name."""
     tests: dict[tuple[str, ...], Cel] = {}
     for index, (done, names) in enumerate(decided):
         earlier = [name for other, given in decided[:index] if other != done for name in given]

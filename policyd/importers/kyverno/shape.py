@@ -1,6 +1,6 @@
 """The form of a policy: which fields there are, and of which types.
 
-What is not of this form is refused with its path, so that readers need not ask. Bodies that others
+A field of another form is refused with its path, so that readers need not check. Bodies that others
 read (``mutate``, ``validate.cel``, conditions, patterns, context) are left to them.
 """
 
@@ -11,7 +11,7 @@ from policyd.importers.kyverno.matching.kinds import selected
 from policyd.importers.model import Refused, refusing
 from policyd.json_types import JSON, JSONObject
 
-# A type, a check of its own, a list with items of one form, or a map with these fields.
+# A type, a separate check, a list with items of one form, or a map with these fields.
 Form: TypeAlias = "type[str] | type[bool] | type[int] | Callable[[JSON, str], JSON] | list[Form] | Mapping[str, Form]"  # noqa: E501
 
 _NAMES = {str: "a string", bool: "true or false", int: "a number"}
@@ -28,7 +28,7 @@ def checked(policy: JSONObject) -> JSONObject:
 def cel_policy(policy: JSONObject) -> JSONObject:
     """Return a policy of ``policies.kyverno.io`` without fields that are null. Raises Refused.
 
-    The types of other fields are those of the Policy that it becomes.
+    The types of other fields are checked in the Policy that it becomes.
     """
     return _policy(policy, _CEL_SPEC)
 

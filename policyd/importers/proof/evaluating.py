@@ -14,7 +14,7 @@ from policyd.policy.compile.policy_set import CompiledPolicySet
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What some policies decided. ``messages`` are those of violations, each once a validation,
+    """The decisions of some policies. ``messages`` are about violations, each once a validation,
     whatever the action of their binding is; ``after`` is the object after mutation.
     """
 

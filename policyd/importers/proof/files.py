@@ -25,8 +25,8 @@ class TestFiles:
         self._read: dict[str, tuple[Document, ...]] = {}
 
     def objects(self, test: Document, names: Iterable[str]) -> list[Document]:
-        """Return the objects of files and folders that a test names, relative to its own. Raises
-        TestUnusable for one that cannot be read.
+        """Return the objects of files and directories that a test names, relative to its own.
+        Raises TestUnusable for one that cannot be read.
         """
         return [each for path in self.paths(test, names) for each in self._objects(path)]
 
@@ -44,10 +44,10 @@ class TestFiles:
         return values
 
     def has(self, test: Document, name: str) -> bool:
-        """Whether there is a file or folder that a test names."""
+        """Whether there is a file or directory that a test names."""
         try:
             return _beside(test, name).exists()
-        except OSError:  # the name is too long, or a folder may not be read
+        except OSError:  # the name is too long, or a directory may not be read
             return False
 
     def paths(self, test: Document, names: Iterable[str]) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Run the cases of Gatekeeper's suites (suite.yaml) with what was imported.
 
-The fields are those of ``Suite`` of test.gatekeeper.sh/v1alpha1, as gator verifies it.
+The fields are the ones of ``Suite`` of test.gatekeeper.sh/v1alpha1, as gator verifies it.
 """
 
 from collections.abc import Iterator
@@ -124,7 +124,7 @@ def _violations(value: JSON, path: str) -> int | str:
 
 
 _REVIEW = ("admission.k8s.io", "AdmissionReview")
-# What policyd takes from an AdmissionReview of a test, which need not be whole.
+# Fields that policyd takes from an AdmissionReview of a test, which need not be whole.
 _BUILT = ("object", "oldObject", "operation")
 
 

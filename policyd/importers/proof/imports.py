@@ -29,9 +29,9 @@ PolicyByName = Callable[[str, JSONObject], CheckedImport | None]
 
 
 class ImportIndex:
-    """All imports of the sources. ``documents`` are those of the sources, which a second import of
-    one policy, with the exceptions of a test, needs again. ``mapper`` has the resources of the
-    kinds that they define.
+    """All imports of the sources. ``documents`` are the documents of the sources, which a second
+    import of one policy, with the exceptions of a test, needs again. ``mapper`` has the resources
+    of the kinds that they define.
     """
 
     def __init__(
@@ -85,7 +85,9 @@ class ImportIndex:
         return None
 
     def _within(self, paths: Iterable[str]) -> list[CheckedImport]:
-        """Return the imports of the policies in these files and folders, by their real paths."""
+        """Return the imports of the policies in these files and directories, by their real
+        paths.
+        """
         found: list[CheckedImport] = []
         for path in paths:
             folder = f"{path}{os.sep}"
@@ -149,7 +151,7 @@ class ImportedBefore:
         return None
 
 
-# What tests find their policies in.
+# Where tests find their policies.
 TestedPolicies = ImportIndex | ImportedBefore
 
 

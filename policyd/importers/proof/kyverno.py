@@ -181,8 +181,8 @@ class _KyvernoRun:
 
 
 def _meant(imported: Imported, result: ExpectedResult) -> Sequence[str]:
-    """Return the names of the Policies that a row is about: those of its rule, or all of them if it
-    names none, or the source has no rules. Empty: there is no such rule.
+    """Return the names of the Policies that a row is about: the Policies of its rule, or all of
+    them if it names none, or the source has no rules. Empty: there is no such rule.
     """
     if not result.rule or "" in imported.rules:
         return [each.name for each in imported.documents]

@@ -1,7 +1,7 @@
 """Read kyverno-test.yaml: which policies and resources a test is about, the results it expects, and
 what it says about the cluster and the requests. Evaluates nothing.
 
-The fields are those of ``Test`` of cli.kyverno.io/v1alpha1, with the deprecated ones: ``name``,
+The fields are the ones of ``Test`` of cli.kyverno.io/v1alpha1, with the deprecated ones: ``name``,
 ``variables``, and in results ``status``, ``resource``, ``namespace`` and ``patchedResource``.
 """
 
@@ -226,8 +226,8 @@ def read_values(test: Document, files: TestFiles) -> TestValues:
 
 
 def cluster_objects(test: Document, files: TestFiles) -> list[JSONObject]:
-    """Return the objects of the cluster that a test holds. What registries would answer is not
-    among them: no policy that asks them is imported.
+    """Return the objects of the cluster that a test holds. Answers of registries are not
+    among them: no policy that needs them is imported.
     """
     held = [*_of_kind(test, files, string_at(test.raw, "context"), ("Context",))]
     found: list[JSONObject] = []

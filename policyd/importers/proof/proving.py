@@ -37,5 +37,5 @@ def rows_of(imports: Sequence[CheckedImport], proofs: Iterable[Proof]) -> list[t
 
 
 def _key(imported: Imported) -> tuple[str, int]:
-    """Return what identifies a source policy, in a second import of it, too."""
+    """Return the identity of a source policy, also in a second import of it."""
     return os.path.realpath(imported.source.file), imported.source.index

@@ -69,7 +69,7 @@ class ProofRequest:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What became of a row. ``reason``: why it disagrees, or why it was not run.
+    """The outcome of a row. ``reason``: why it disagrees, or why it was not run.
 
     ``request`` is what was evaluated. ``imported`` is None if the test is about a policy that is
     not among the sources.

@@ -57,7 +57,7 @@ def suite_of(one: CheckedImport, proofs: Sequence[Proof], files: Sequence[str]) 
 
 
 def _authorizes(imported: Imported) -> bool:
-    """Whether an expression may ask the authorizer."""
+    """Whether an expression may query the authorizer."""
     return any("authorizer." in json.dumps(each.raw) for each in imported.documents)
 
 
@@ -96,7 +96,7 @@ def _case(
 def _by_use(
     trial: ProofRequest, read: frozenset[tuple[str, str]]
 ) -> Iterator[tuple[str, list[JSONObject]]]:
-    """Yield the objects of a cluster: those that are params, and those of the kinds that are
+    """Yield the objects of a cluster: the params, and the objects of the kinds that are
     ``read``.
     """
 

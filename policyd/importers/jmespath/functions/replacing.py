@@ -11,7 +11,7 @@ from policyd.importers.jmespath.terms import CelTerm
 from policyd.importers.jmespath.values import CelValue, Constant, Joined
 from policyd.importers.jmespath.vocabulary import NotTranslatable
 
-# What matches depends on what is around it.
+# A match depends on the text around it.
 _AROUND = ("^", "$", r"\b", r"\B", r"\A", r"\z", r"\Q")
 _REST = "(.*)"
 _GROUP = re.compile(r"\$(\w+|\{\w+\}|\$)")

@@ -44,7 +44,9 @@ def calls_of(text: str, names: frozenset[str]) -> Iterator[SourceCall]:
 
 @dataclass(frozen=True, slots=True)
 class MethodCall:
-    """``.name(…)``: its place, and that of its opening parenthesis, which names it in a tree."""
+    """``.name(…)``: its place, and the place of its opening parenthesis, which names it in a
+    tree.
+    """
 
     start: int
     end: int

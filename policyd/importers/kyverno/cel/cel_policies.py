@@ -1,8 +1,8 @@
 """ValidatingPolicy and MutatingPolicy of policies.kyverno.io, and their Namespaced kinds.
 
 They are ValidatingAdmissionPolicies and MutatingAdmissionPolicies with some fields and functions
-more. Fields: Kyverno api/policies.kyverno.io/v1/validating_policy.go and mutating_policy.go; those
-of v1alpha1 and v1beta1 are the same.
+more. Fields: Kyverno api/policies.kyverno.io/v1/validating_policy.go and mutating_policy.go; the
+fields of v1alpha1 and v1beta1 are the same.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -158,7 +158,7 @@ class _Conversion:
 
     def _param(self) -> JSONObject:
         """Return paramKind and paramRef, if all that expressions get is one object: if it is not
-        there, that is an error, and expressions that ask for null need a read.
+        there, that is an error, and expressions that compare it with null need a read.
         """
         found = params_in(self._spec)
         asked = any("null" in text for text in strings_in(self._spec))

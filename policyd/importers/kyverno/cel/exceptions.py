@@ -1,9 +1,9 @@
 """PolicyExceptions of policies.kyverno.io, for the policies that they name.
 
 An exception that only compares the name or namespace of the object becomes one of the Policy;
-another one becomes a matchCondition, since exceptions come before the matchConditions of a policy
-(Kyverno pkg/cel/policies/vpol/compiler/policy.go). Images and values that an exception allows
-become a variable.
+another condition becomes a matchCondition, since exceptions come before the matchConditions of a
+policy (Kyverno pkg/cel/policies/vpol/compiler/policy.go). Images and values that an exception
+allows become a variable.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ from policyd.policy.source.loaded_documents import Document
 
 _GROUP = "policies.kyverno.io"
 _SPEC = ("policyRefs", "matchConditions", "images", "allowedValues", "reportResult", "expiresAt")
-# What conditions on names are written with, and the field of an exception that says the same.
+# The expressions of conditions on names, and the field of an exception that says the same.
 _CRITERIA = {
     "object.metadata.name": "names",
     "request.name": "names",

@@ -1,7 +1,7 @@
-"""What the CEL of Kyverno has beyond that of Kubernetes, by name, and why policies cannot have it.
+"""Functions of Kyverno's CEL beyond Kubernetes', by name, and why policies cannot have them.
 
-See https://kyverno.io/docs/policy-types/cel-libraries/. What the CEL of Kubernetes can say
-otherwise is rewritten before (``rewriting``).
+See https://kyverno.io/docs/policy-types/cel-libraries/. Calls that the CEL of Kubernetes can
+express are rewritten before (``rewriting``).
 """
 
 from collections.abc import Mapping

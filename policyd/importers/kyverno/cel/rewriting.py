@@ -1,6 +1,6 @@
 """Rewrite expressions of Kyverno so that the CEL of Kubernetes says the same.
 
-What cannot be rewritten stays, and ``libraries`` refuses it by name.
+Other calls stay, and ``libraries`` refuses it by name.
 """
 
 import re
@@ -79,7 +79,7 @@ class Rewriting:
 
     ``pods``: the objects are Pods. ``allowed`` is CEL by the fields of the variable ``exceptions``.
     ``variables`` are the expressions of the variables, rewritten already, for expressions that
-    cannot read variables. ``reads`` are those of the Policy.
+    cannot read variables. ``reads`` are the Policy's.
     """
 
     pods: bool = False
@@ -249,7 +249,7 @@ def param_of(call: SourceCall) -> JSONObject | None:
 def params_in(value: JSON) -> list[JSONObject]:
     """Return ``paramKind`` and ``paramRef`` of each object that expressions in a value get.
 
-    What is no expression calls no function, so all strings are searched.
+    Other strings call no function, so all strings are searched.
     """
     found: list[JSONObject] = []
     for text in strings_in(value):

@@ -1,8 +1,8 @@
-"""Validations, variables and audit annotations of Kyverno's CEL as those of a Policy, and the body
+"""Validations, variables and audit annotations of Kyverno's CEL as fields of a Policy, and the body
 of a rule of ClusterPolicy and Policy with ``validate.cel``, which has them.
 
 They have the fields of a ValidatingAdmissionPolicy. Kyverno shows the message of an expression, not
-that of ``validate``; here an expression without a message has it.
+the message of ``validate``; here an expression without a message has it.
 """
 
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ def bound_variables(
 @dataclass(frozen=True, slots=True)
 class SplitConditions:
     """matchConditions; and ``late``, CEL of those that need what matchConditions cannot see.
-    ``path`` is that of the conditions.
+    ``path`` is the path of the conditions.
     """
 
     early: list[JSONObject]
@@ -109,7 +109,7 @@ def validations(
     holder: JSONObject, name: str, path: str, rewriting: Rewriting, fallback: str = ""
 ) -> tuple[list[JSONObject], list[ImportRemark]]:
     """Return the validations in a field of ``holder``, which is at ``path``. ``fallback`` is the
-    message of those without one of their own.
+    message of validations without one.
     """
     found: list[JSONObject] = []
     remarks: list[ImportRemark] = []

@@ -33,7 +33,7 @@ class Filter:
     ``request`` is a test of the request; ``object`` one of its object, which is called ``o`` there.
     ``labels`` and ``namespace_labels`` are the requirements of the selectors, as a LabelSelector
     has them; ``labels`` is None if they have wildcards that it cannot say. ``labelled`` tests the
-    labels in CEL. Those of the namespace are not in the tests: matchConditions do not see them.
+    labels in CEL. Labels of the namespace are not in the tests: matchConditions do not see them.
     """
 
     path: str

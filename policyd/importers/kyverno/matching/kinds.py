@@ -1,6 +1,6 @@
 """Kinds as Kyverno selects them, such as ``apps/v1/Deployment`` and ``Pod/exec``, as resources.
 
-A kind without a group is the built-in one of this name, or else that of any group. Reads no
+A kind without a group is the built-in one of this name, or else the one of any group. Reads no
 cluster: the plural of a custom kind comes from its CustomResourceDefinition, if it is among the
 sources, else from the rule that nearly all kinds follow.
 
@@ -27,8 +27,8 @@ _VERSION = re.compile(r"v[0-9]+((alpha|beta)[0-9]+)?|\*")
 
 
 class KindSelector(NamedTuple):
-    """What a string of ``kinds`` selects; parts may have wildcards. Group and version are ``*`` if
-    not given, the subresource is empty.
+    """The selection of a string of ``kinds``; parts may have wildcards. Group and version are ``*``
+    if not given, the subresource is empty.
     """
 
     group: str
@@ -102,7 +102,7 @@ class MatchedResource:
 
     @property
     def kind(self) -> str:
-        """Return the kind of the objects; empty if it is not that of the resource, or not one."""
+        """Return the kind of the objects; empty if it is not the resource's, or not one."""
         _, _, kind, subresource = self.selector
         return kind if subresource in OF_THE_KIND and not has_wildcards(kind) else ""
 
@@ -185,7 +185,7 @@ def _reached(subresource: str) -> tuple[bool, bool]:
 
 
 def _whole(group: str, version: str) -> bool:
-    """Return whether wildcards stand for whole parts only, as those of match rules do."""
+    """Return whether wildcards stand for whole parts only, as in match rules."""
     return all(each == "*" or not has_wildcards(each) for each in (group, version))
 
 
@@ -194,7 +194,7 @@ def _part(written: str) -> str:
 
 
 def _only_subresource(selector: KindSelector) -> MatchedResource | None:
-    """Return the subresource that takes objects of a kind which has no resource of its own."""
+    """Return the subresource that takes objects of a kind which has no separate resource."""
     for (api_version, kind), found in SUBRESOURCE_OF_KIND.items():
         if kind != selector.kind or selector.subresource or kind == "Binding":
             continue
@@ -213,7 +213,7 @@ def _only_subresource(selector: KindSelector) -> MatchedResource | None:
 
 
 def _known(selector: KindSelector, definitions: Sequence[JSONObject]) -> list[tuple[str, str]]:
-    """Return group and plural of built-in resources of a kind, and of those of the sources."""
+    """Return group and plural of built-in resources of a kind, and of the sources' resources."""
     known = BUILT_IN.with_definitions(definitions).of_kind(selector.kind)
     found = {(each.group, each.resource) for each in known}
     return sorted(key for key in found if fnmatchcase(key[0], selector.group))

@@ -29,12 +29,12 @@ from policyd.json_types import JSON, JSONObject
 
 @dataclass(frozen=True, slots=True)
 class MatchScope:
-    """What besides a rule decides which requests it applies to.
+    """The facts besides a rule that decide which requests it applies to.
 
     ``usual`` are the operations of a filter that names none, ``allowed`` those that the
     preconditions leave. ``connects``: it applies to CONNECT where its kinds can be connected to.
-    ``controllers`` are the kinds that the rule is extended to, ``namespace`` that of a namespaced
-    policy. ``targets`` are the resources of all kinds that the rule names.
+    ``controllers`` are the kinds that the rule is extended to, ``namespace`` the namespace of a
+    namespaced policy. ``targets`` are the resources of all kinds that the rule names.
     """
 
     usual: tuple[str, ...]
@@ -139,7 +139,7 @@ class _Builder:
         if excluded.only_kinds and not excluded.kinds and not self._all_excluded:
             self._dropped |= frozenset(excluded.operations)
 
-    # What `match` requires besides kinds and operations.
+    # Requirements of `match` besides kinds and operations.
 
     def _matched(self, constraints: JSONObject) -> None:
         if self._scope.namespace:
@@ -213,7 +213,7 @@ class _Builder:
         names = {name for each in self._found for name in each.resources}
         return not names.isdisjoint(("*", "*/*", "namespaces")) and not self._within_namespaces
 
-    # What `exclude` exempts.
+    # Exemptions by `exclude`.
 
     def _exclude(self, constraints: JSONObject) -> None:
         self._roles(self._excluded)

@@ -110,7 +110,7 @@ def kind_test(
 
 def _one(found: MatchedResource, apart: bool) -> Cel:
     group, version, kind, subresource = found.selector
-    # The kind of a request for a subresource is that of its object, such as Scale.
+    # The kind of a request for a subresource is its object's, such as Scale.
     of = "request.resource" if subresource else "request.kind"
     tests = [among(f"{of}.group", [group]), among(f"{of}.version", [version])]
     if not subresource:

@@ -34,7 +34,7 @@ _BODIES = ("patchStrategicMerge", "patchesJson6902", "foreach")
 def loops(
     entries: JSON, schemas: RuleSchemas, scope: Vocabulary, path: str, *, has_context: bool
 ) -> RuleParts:
-    """Return the mutations of a ``foreach``. ``has_context``: the rule has variables of its own,
+    """Return the mutations of a ``foreach``. ``has_context``: the rule has its own variables,
     which Kyverno evaluates once, before the loops. Raises Refused.
     """
     if not isinstance(entries, list):

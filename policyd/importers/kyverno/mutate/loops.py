@@ -36,7 +36,7 @@ class ForeachLoop:
     CEL under which an item counts (empty: always), ``scope`` the vocabulary inside.
 
     ``lists`` are the lists of the object that the items are of, if they are plain paths; ``names``
-    are those of the loop's context.
+    come from the loop's context.
     """
 
     items: str

@@ -83,7 +83,7 @@ class Merge:
             mark, name = marked(key, here)
             below = member(at, name)
             if mark in _CONDITIONS and _adds(value):
-                # Kyverno only asks whether the field is there, and merges into it.
+                # Kyverno only checks whether the field is there, and merges into it.
                 found[key] = "*"
                 found[name] = self._value(value, below, here, new=new)
                 continue

@@ -37,7 +37,7 @@ class LenientOperation:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What is known of the object: the kind, fields that it always has, and variables of macros
+    """The known facts of the object: the kind, fields that it always has, and variables of macros
     that stand for a path.
     """
 

@@ -24,7 +24,7 @@ _SIGNS = {
     "lessthanorequals": "<=",
 }
 
-# Operators that ask whether keys are in a list.
+# Operators that check whether keys are in a list.
 OF_LISTS = frozenset({"in", "anyin", "allin", "notin", "anynotin", "allnotin"})
 # By lower-case names: Kyverno does not mind the case.
 OPERATORS: dict[str, Operator] = {

@@ -153,7 +153,7 @@ def _duration(term: CelTerm) -> str:
 
 
 def _any_of(key: CelTerm, sign: str, value: CelTerm) -> Cel | None:
-    # Whether a list has items, which is what comparing its length with 0 or 1 asks.
+    # Whether a list has items, which a comparison of its length with 0 or 1 checks.
     if not isinstance(key, Count) or key.some is None or not isinstance(value, Constant):
         return None
     if (sign, value.constant) in ((">", 0), (">=", 1), ("!=", 0)):

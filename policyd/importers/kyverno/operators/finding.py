@@ -1,6 +1,6 @@
 """Whether one key is in the value of a condition: in a list, in a range such as `10-20` (`10!-20`
 is what is outside), or like a pattern (kyverno/kyverno pkg/engine/operator). The data may hold
-patterns, too: the verb `*` of a Role is any of those that are written.
+patterns as well: the verb `*` of a Role is any of the written ones.
 """
 
 import re
@@ -135,7 +135,7 @@ def _in_written(key: CelValue, written: JSON) -> Cel:
 
 
 def _wild(key: CelValue, written: list[JSON]) -> list[JSON]:
-    # What else the lists of a Role may hold for it: `*`, and `*/status` for `pods/status`.
+    # Other entries that the lists of a Role may hold for it: `*`, and `*/status` for `pods/status`.
     if key.name not in _RULES or not all(isinstance(each, str) for each in written):
         return []
     others = ["*"]

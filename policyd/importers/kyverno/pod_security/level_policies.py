@@ -62,7 +62,7 @@ _POD = "[object.?spec.orValue({})] + variables.containers"
 
 @dataclass(frozen=True, slots=True)
 class _Exclusion:
-    """What is not checked: the fields of the Pod itself, and containers by their images."""
+    """The exemptions: the fields of the Pod itself, and containers by their images."""
 
     path: str
     pod: bool = False
@@ -74,7 +74,7 @@ class _Exclusion:
 
 def checks(validate: JSONObject, path: str) -> dict[str, JSONObject]:
     """Return the checks of a rule's level and version, by the names of policyd's policies: specs
-    without matchConstraints and actions. ``path`` is that of ``validate``.
+    without matchConstraints and actions. ``path`` is the path of ``validate``.
 
     Raises Refused for exclusions of single fields or values.
     """

@@ -10,7 +10,7 @@ from policyd.json_types import JSON, JSONObject
 
 
 def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
-    """Return the validations of a rule; ``path`` is that of the rule.
+    """Return the validations of a rule; ``path`` is the path of the rule.
 
     Raises Refused for what policyd cannot check.
     """
