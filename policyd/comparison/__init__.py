@@ -1,3 +1,3 @@
-"""Decisions of another admission webhook beside those of policyd, for recorded requests. Prints
+"""Decisions of another admission webhook beside policyd's, for recorded requests. Prints
 nothing.
 """

@@ -1,4 +1,4 @@
-"""Ask another product what it would answer to recorded requests: its mutating webhooks one after
+"""Request the answers of another product to recorded requests: its mutating webhooks one after
 the other, each with the object as the previous one left it, then its validating ones.
 """
 
@@ -34,7 +34,7 @@ Ask = Callable[[Hook, JSONObject], JSONObject]
 class OtherAnswer:
     """The answers of all webhooks of one kind together. ``after``: the object with their patches.
 
-    ``unknown``: why they were not asked. ``failure``: why one of them did not answer.
+    ``unknown``: why they were not called. ``failure``: why one of them did not answer.
     """
 
     webhook: Webhook
@@ -68,7 +68,7 @@ class OtherProduct:
             request = {**request, "object": self.defaults.applied(answer.after)}
 
     def called(self, recorded: Recorded) -> list[Hook]:
-        """Return the webhooks that would be asked, as far as no patch changes that."""
+        """Return the webhooks that would be called, as far as no patch changes that."""
         calls = self._calls(dry(recorded.request))
         return [each.hook for webhook in recorded.webhooks for each in _of(calls, webhook)]
 
@@ -105,7 +105,7 @@ class OtherProduct:
 def answers_to(
     recorded: Sequence[Recorded], product: OtherProduct, reach: Reach, connections: int
 ) -> Iterator[tuple[OtherAnswer, ...]]:
-    """Yield the answers to each request, asking about several at the same time. Raises ConfigError
+    """Yield the answers to each request, sending several at the same time. Raises ConfigError
     if the first ones are not answered.
     """
     senders, failures = SimpleQueue[Sender](), 0
@@ -126,12 +126,12 @@ def answers_to(
                 if failures == number == min(_HOPELESS, len(recorded)):
                     raise ConfigError(f"the other product does not answer: {found[-1].failure}")
                 yield found
-        finally:  # else the pool would ask about all the others first
+        finally:  # else the pool would send all the others first
             pool.shutdown(cancel_futures=True)
 
 
 def dry(request: JSONObject) -> JSONObject:
-    """Return the request as a dry run: what is asked has no effects."""
+    """Return the request as a dry run, which has no effects."""
     return {**request, "dryRun": True}
 
 

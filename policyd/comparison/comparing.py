@@ -44,7 +44,7 @@ class ComparedRule:
 
 @dataclass(frozen=True, slots=True)
 class _Stance:
-    """What one side says of a rule."""
+    """The verdict of one side on a rule."""
 
     level: Level = "admits"
     messages: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ class Comparer:
         if admission.allowed and answer.allowed and answer.webhook == "mutate":
             after = [self._defaults.applied(each) for each in (admission.after, answer.after)]
             if not equal(*after):
-                # Several mutations cannot be told apart in the object that they leave.
+                # Several mutations cannot be distinguished in the object that they leave.
                 name = next(iter(matched)) if len(matched) == 1 else RuleName()
                 yield ComparedRule(name, "other patch", *_fields(*after))
                 matched.clear()

@@ -26,7 +26,7 @@ _AGENT = "policyd-compare"
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How webhooks are reached. ``kubeconfig`` and ``context`` are those of Services; each call may
+    """How webhooks are reached. ``kubeconfig`` and ``context`` are for Services; each call may
     take ``timeout`` seconds.
     """
 
@@ -103,7 +103,7 @@ class Sender:
 
 
 def _authorities(hook: Hook) -> str:
-    """Return the certificates of caBundle (PEM); empty: those of the system."""
+    """Return the certificates of caBundle (PEM); empty: the system's."""
     try:
         data = base64.b64decode(object_in(hook.fields, "clientConfig").get("caBundle") or "")
         return data.decode("ascii")

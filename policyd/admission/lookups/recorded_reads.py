@@ -19,8 +19,8 @@ _Found = dict[str, list[JSONObject] | None]
 
 @dataclass(slots=True)
 class SeenRead:
-    """What policies saw of one read: the ``whole`` of it, or else the objects under the keys that
-    they looked up. ``fields`` are those that they could see of each object.
+    """The view that policies had of one read: the ``whole`` of it, or else the objects under the
+    keys that they looked up. ``fields`` are those that they could see of each object.
     """
 
     fields: set[KeyPath] = field(default_factory=set)
@@ -163,7 +163,7 @@ class _RecordedTable:
 
     @property
     def missing(self) -> str:
-        """What was used and not recorded."""
+        """The reads that were used and not recorded."""
         if self._whole:
             return "only the keys that were looked up were recorded"
         unknown = [each for each in self._asked if each not in self._entry["keys"]]

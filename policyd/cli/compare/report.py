@@ -33,7 +33,7 @@ class Totals(NamedTuple):
     beyond_limit: int
 
     def text(self, state: str) -> str:
-        """Return one line; ``state`` is that of the reviews, such as ``compared``."""
+        """Return one line; ``state`` is the reviews' state, such as ``compared``."""
         parts = [f"{counted(self.compared, 'review')} {state}"]
         parts += [f"{self.redacted} redacted and skipped"] if self.redacted else []
         parts += [f"{self.beyond_limit} left out by --limit"] if self.beyond_limit else []

@@ -18,7 +18,7 @@ from policyd.versions import KubernetesVersion
 
 
 class _Request(NamedTuple):
-    """What of a request decides what it sees."""
+    """The parts of a request that decide which objects it sees."""
 
     namespace: str
     name: str
