@@ -18,6 +18,7 @@ from policyd.importers.jmespath.cel import (
     relation,
 )
 from policyd.importers.jmespath.kinds import ANY, STRING, JsonKind
+from policyd.policy.kinds.object_types import go_fields
 
 # Before the path of a field that each item of a list has.
 EACH = "[]."
@@ -98,6 +99,8 @@ class CelValue:
         if not self.may_be_missing:
             return self.text(MEMBER)
         if self.steps and self.needs is None:
+            if self._is_null_if_empty():
+                return f"({self.optional()}.orValue(null) == null ? {default} : {self.text()})"
             return f"{self.optional()}.orValue({default})"
         presence = self.presence()
         assert presence is not None
@@ -109,14 +112,29 @@ class CelValue:
         parts = [each for each in (self.needs, own) if each is not None]
         return every(*parts) if parts else None
 
+    def _is_null_if_empty(self) -> bool:
+        """Whether it is a list that the API server prints as null: rules of a ClusterRole."""
+        return self.base.text in _OBJECTS and self.steps in _NULL_LISTS
+
     def _own_presence(self) -> Cel | None:
         if not self.steps:
             if self.base.text == "null":
                 return FALSE
             return relation(self.base.at(RELATION), "!=", "null") if self.nullable else None
         if len(self.steps) == 1 and isinstance(self.steps[0], str) and is_field(self.steps[0]):
-            return Cel(f"has({self.text()})")
+            there = Cel(f"has({self.text()})")
+            if self._is_null_if_empty():
+                return every(there, relation(self.text(RELATION), "!=", "null"))
+            return there
         return Cel(f"{replace(self, needs=None).optional()}.hasValue()")
+
+
+_OBJECTS = ("object", "oldObject")
+_NULL_LISTS = tuple(
+    (name,)
+    for kind in ("ClusterRole", "EndpointSlice", "Role")
+    for name in go_fields("nullable")[kind]
+)
 
 
 @dataclass(frozen=True, slots=True)
