@@ -41,7 +41,6 @@ _EPILOG = """\b
 Examples:
   policyd lint
   policyd lint policies/
-  policyd lint policy.yaml binding.yaml
   kustomize build overlays/prod | policyd lint -
   policyd lint --strict policies/
   policyd lint --disable wildcard,no-binding policies/

@@ -23,17 +23,7 @@ from policyd._core.values.types cimport NONE, Opaque, size_of, some
 
 from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
-from policyd._core.match.labels import (
-    DOMAIN_FORMAT,
-    DOMAIN_LABEL_FORMAT,
-    LABEL_1035_FORMAT,
-    NAME_FORMAT,
-    NO_DOMAIN,
-    NO_LABEL,
-    NO_LABEL_1035,
-    NO_NAME,
-    NO_VALUE,
-)
+from policyd._core.match import labels
 
 #: LIBRARY: Library
 
@@ -46,11 +36,11 @@ cdef Regex own_regex(str pattern):
     return made
 
 
-cdef Regex IS_LABEL = own_regex(f"^{DOMAIN_LABEL_FORMAT}$")
-cdef Regex IS_SUBDOMAIN = own_regex(f"^{DOMAIN_FORMAT}$")
-cdef Regex IS_OLD_LABEL = own_regex(f"^{LABEL_1035_FORMAT}$")
-cdef Regex IS_KEY = own_regex(f"^{NAME_FORMAT}$")
-cdef Regex IS_VALUE = own_regex(f"^({NAME_FORMAT})?$")
+cdef Regex IS_LABEL = own_regex(f"^{labels.DOMAIN_LABEL_FORMAT}$")
+cdef Regex IS_SUBDOMAIN = own_regex(f"^{labels.DOMAIN_FORMAT}$")
+cdef Regex IS_OLD_LABEL = own_regex(f"^{labels.LABEL_1035_FORMAT}$")
+cdef Regex IS_KEY = own_regex(f"^{labels.NAME_FORMAT}$")
+cdef Regex IS_VALUE = own_regex(f"^({labels.NAME_FORMAT})?$")
 cdef str UUID = "(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$"
 cdef Regex IS_UUID = own_regex(UUID)
 cdef Regex IS_BASE64 = own_regex(
@@ -93,21 +83,21 @@ cdef list too_long(str text, int limit, str unit):
 cdef list dns_label(Activation act, str text):
     cdef list wrong = too_long(text, 63, "characters")
     if not IS_LABEL.search(act, text):
-        wrong.append("must not contain dots" if IS_SUBDOMAIN.search(act, text) else NO_LABEL)
+        wrong.append("must not contain dots" if IS_SUBDOMAIN.search(act, text) else labels.NO_LABEL)
     return wrong
 
 
 cdef list dns_subdomain(Activation act, str text):
     cdef list wrong = too_long(text, 253, "characters")
     if not IS_SUBDOMAIN.search(act, text):
-        wrong.append(NO_DOMAIN)
+        wrong.append(labels.NO_DOMAIN)
     return wrong
 
 
 cdef list dns_old_label(Activation act, str text):
     cdef list wrong = too_long(text, 63, "characters")
     if not IS_OLD_LABEL.search(act, text):
-        wrong.append(NO_LABEL_1035)
+        wrong.append(labels.NO_LABEL_1035)
     return wrong
 
 
@@ -135,7 +125,7 @@ cdef list qualified_name(Activation act, str text):
     cdef str prefix, name
     if len(parts) > 2:
         return [
-            f"a valid label key {NO_NAME} with an optional DNS subdomain prefix and '/' "
+            f"a valid label key {labels.NO_NAME} with an optional DNS subdomain prefix and '/' "
             "(e.g. 'example.com/MyName')"
         ]
     name = parts[len(parts) - 1]
@@ -146,19 +136,19 @@ cdef list qualified_name(Activation act, str text):
         else:
             wrong += [f"prefix part {each}" for each in too_long(prefix, 253, "bytes")]
             if not IS_SUBDOMAIN.search(act, prefix):
-                wrong.append(f"prefix part {NO_DOMAIN}")
+                wrong.append(f"prefix part {labels.NO_DOMAIN}")
     if not name:
         wrong.append("name part must be non-empty")
     wrong += [f"name part {each}" for each in too_long(name, 63, "bytes")]
     if not IS_KEY.search(act, name):
-        wrong.append(f"name part {NO_NAME}")
+        wrong.append(f"name part {labels.NO_NAME}")
     return wrong
 
 
 cdef list label_value(Activation act, str text):
     cdef list wrong = too_long(text, 63, "bytes")
     if not IS_VALUE.search(act, text):
-        wrong.append(NO_VALUE)
+        wrong.append(labels.NO_VALUE)
     return wrong
 
 

@@ -5,13 +5,13 @@ wrong type and unknown fields are its errors; then its defaults are added. Check
 from typing import Any, NamedTuple
 
 from policyd._core.schema.decode import DecodeError
-from policyd._core.schema.decode import decode as go_decoded
+from policyd._core.schema.decode import decode as go_decode
 from policyd._core.schema.types import Field
 from policyd.defaulting.defaults import Defaults
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
-from policyd.webhooks.configuration_paths import API_VERSION, MUTATING, RESOURCES, VALIDATING
+from policyd.webhooks.configuration_paths import API_VERSION, MUTATING, VALIDATING
 from policyd.webhooks.validation.field_problems import FieldProblem
 
 _STRICT = "strict decoding error: "
@@ -31,25 +31,26 @@ class Decoded(NamedTuple):
 def decode(configuration: JSONObject) -> Decoded:
     """Decode a configuration. Raises ConfigError for an object of another kind."""
     kind, version = configuration.get("kind"), configuration.get("apiVersion")
-    if kind not in RESOURCES or version != API_VERSION:
+    if kind not in (VALIDATING, MUTATING) or version != API_VERSION:
         raise ConfigError(
             f"expected a {VALIDATING} or {MUTATING} of {API_VERSION}, got {kind} of {version}"
         )
     group, _, name = API_VERSION.partition("/")
     schema = Schemas.builtin().lookup(group, name, str(kind))
     assert schema is not None
-    known, problem = configuration, None
-    while True:
-        try:
-            found: Any = go_decoded(known, {}, schema.root, sent=True)
-        except DecodeError as error:
-            text = f'{kind} in version "v1" cannot be handled as a {kind}: {error}'
-            problem = problem or FieldProblem("", "BadRequest", text)
-            if not str(error).startswith(_STRICT):
-                return Decoded({}, problem, readable=False)
-            known = _known(known, schema.root)
-        else:
-            return Decoded(found, problem)
+    try:
+        return Decoded(_decoded(configuration, schema.root), None)
+    except DecodeError as error:
+        text = f'{kind} in version "v1" cannot be handled as a {kind}: {error}'
+        problem = FieldProblem("", "BadRequest", text)
+        if not str(error).startswith(_STRICT):
+            return Decoded({}, problem, readable=False)
+    return Decoded(_decoded(_known(configuration, schema.root), schema.root), problem)
+
+
+def _decoded(configuration: JSONObject, root: Field) -> JSONObject:
+    found: JSONObject = go_decode(configuration, {}, root, sent=True)  # type: ignore[assignment]
+    return found
 
 
 def _known(value: Any, field: Field) -> Any:
