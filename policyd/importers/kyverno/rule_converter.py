@@ -141,9 +141,9 @@ class RuleConverter:
         result = []
         for suffix, own in bodies.items():
             whole = without_unused(joined(*shared, own))
-            spec = root.reads.added_to(whole.spec)
+            reading = root.reads.added_to(whole.spec)
+            spec = readable(reading, authored=kind in ("cel", "podSecurity"))
             name = str(rule.get("name", ""))
-            spec = readable(whole.spec, authored=kind in ("cel", "podSecurity"))
             result.append(
                 ConvertedRule(name, spec, actions, names, whole.remarks, whole.comments, suffix)
             )
