@@ -1,6 +1,7 @@
 """Call converters with plain objects, and evaluate what came of them. No tests here."""
 
 import copy
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 import policyd
@@ -110,3 +111,8 @@ def replaced(source: JSONObject, place: FieldPath, value: JSON) -> JSONObject:
         parent = parent[key]
     parent[place[-1]] = value
     return found
+
+
+def on_one_line(expression: str) -> str:
+    """An expression without the line breaks that the importer writes."""
+    return re.sub(r"\n *", " ", re.sub(r"(?<=[(\[])\n *|\n *(?=[)\]])", "", expression))
