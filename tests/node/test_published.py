@@ -65,8 +65,10 @@ def _published(node: Node, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         until(lambda: not node.run("crane", "catalog", "--insecure", HOST).status, "the registry")
         image, _ = publish(node, folder)
         push_older(node, folder, image)
+        forget(node, image)
         yield Published(node, image)
         uninstall(node)
+        node.load(settings.BUILD / f"policyd-{settings.version()}.oci.tar")
     finally:
         server.terminate()
         server.wait()
@@ -80,6 +82,15 @@ def publish(node: Node, folder: Path) -> list[str]:
     done = node.run("env", "COSIGN_PASSWORD=", *command, cwd=ROOT, within=PUBLISHED_WITHIN)
     assert done.status == 0, done.err
     return done.out.splitlines()
+
+
+def forget(node: Node, image: str) -> None:
+    """Remove what the node has of this image, by any name, so that all of it is pulled."""
+    _, _, digest = image.partition("@")
+    images = ["ctr", "-n", "k8s.io", "images"]
+    names = [each.split()[0] for each in node.inside(*images, "ls").splitlines() if digest in each]
+    assert names, f"{digest} is not what was loaded"
+    node.inside(*images, "rm", "--sync", *names)
 
 
 def push_older(node: Node, folder: Path, image: str) -> None:
