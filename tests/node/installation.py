@@ -21,6 +21,7 @@ REPLICAS = 3
 KINDS = "validatingwebhookconfigurations,mutatingwebhookconfigurations"
 DENIED = "baseline-host-namespaces"
 FILE = "values.json"  # of the release, in the folder of the node
+HELM_WITHIN = 240.0  # longer than the --timeout of its commands here
 EDITED = "edited"  # a ConfigMap of policies that tests change
 
 Values = dict[str, Any]
@@ -143,7 +144,7 @@ def helm(node: Node, *arguments: str, values: Values | None = None) -> str:
     if values is not None:
         (node.folder / FILE).write_text(json.dumps(values))
         command += ["-f", str(node.folder / FILE)]
-    done = node.run(*command)
+    done = node.run(*command, within=HELM_WITHIN)
     if done.status:
         raise Failed(f"{' '.join(command)}: {done.out}{done.err}")
     return done.out
