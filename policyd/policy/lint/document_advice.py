@@ -72,6 +72,11 @@ def advise(run: LintRun) -> Iterator[Problem]:
                     rule="no-binding",
                 )
             )
+        if isinstance(document.model, Policy):
+            spec = document.model.spec
+            if spec.param_kind is not None and spec.param_ref is None:
+                message = "the policy has paramKind, but no paramRef"
+                findings.append(_without_param_ref(("spec", "paramKind"), message))
         for each in findings:
             yield document.problem(each, "advice")
     yield from _dangling_bindings(sources)
@@ -285,15 +290,8 @@ def _dangling_bindings(sources: Sources) -> Iterator[Problem]:
             policy = policies.get((kind, name))
             if isinstance(policy, ValidatingAdmissionPolicy | MutatingAdmissionPolicy):
                 if policy.spec.param_kind is not None and document.model.spec.param_ref is None:
-                    finding = FormProblem(
-                        ("spec",),
-                        f"{kind} {name!r} has paramKind, but the binding has no paramRef: "
-                        "params is null",
-                        "add paramRef: {name: NAME, namespace: NAMESPACE, "
-                        "parameterNotFoundAction: Deny}",
-                        rule="missing-param-ref",
-                    )
-                    yield document.problem(finding, "advice")
+                    message = f"{kind} {name!r} has paramKind, but the binding has no paramRef"
+                    yield document.problem(_without_param_ref(("spec",), message), "advice")
             elif (kind, name) not in policies:
                 finding = FormProblem(
                     ("spec", "policyName"),
@@ -302,3 +300,12 @@ def _dangling_bindings(sources: Sources) -> Iterator[Problem]:
                     rule="dangling-binding",
                 )
                 yield document.problem(finding, "advice")
+
+
+def _without_param_ref(path: FieldPath, message: str) -> FormProblem:
+    return FormProblem(
+        path,
+        f"{message}: params is null",
+        "add paramRef: {name: NAME, namespace: NAMESPACE, parameterNotFoundAction: Deny}",
+        rule="missing-param-ref",
+    )

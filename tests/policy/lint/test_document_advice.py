@@ -77,6 +77,11 @@ ROWS: list[tuple[str, list[JSONObject], list[tuple[str, str]]]] = [
     ("paramKind without paramRef", [
         vap(paramKind={"apiVersion": "v1", "kind": "ConfigMap"}), vap_binding()],
         [("missing-param-ref", "spec")]),
+    ("own kind without paramRef", [policy(paramKind={"apiVersion": "v1", "kind": "ConfigMap"})],
+        [("missing-param-ref", "spec.paramKind")]),
+    ("own kind with paramRef", [policy(
+        paramKind={"apiVersion": "v1", "kind": "ConfigMap"},
+        paramRef={"name": "limits", "parameterNotFoundAction": "Deny"})], []),
     ("unbound", [vap()], [("no-binding", "metadata.name")]),
     ("a binding of the other kind", [vap("m"), map_binding()], [
         ("no-binding", "metadata.name"), ("dangling-binding", "spec.policyName")]),

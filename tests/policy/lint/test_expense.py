@@ -25,6 +25,8 @@ ROWS: list[tuple[str, JSONObject, list[str]]] = [
     ("a pattern in a loop in a loop",
      validation("object.a.all(x, x.b.all(y, y.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?[a-z0-9.]*$')))"),
      ["spec.validations[0].expression"]),
+    ("a range of unknown size",
+     validation("lists.range(object.a.size()).all(i, object.a[i] != '')"), []),
     ("a variable", policy(
         variables=[{"name": "a", "expression": EVERY_PAIR}],
         validations=[{"expression": "variables.a"}]),
