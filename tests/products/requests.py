@@ -9,7 +9,7 @@ from policyd.json_types import JSONObject
 from tests.products.running import documents
 from tests.shared import IMPORT, find
 
-NAMESPACES = ("shop", "web", "batch", "default")
+NAMESPACES = ("shop", "web", "batch")
 DEFAULT = "best-practices/disallow-default-namespace"
 _BASELINE = "pod-security/baseline"
 

@@ -29,8 +29,7 @@ def engine(api: Cluster, client: Client, logs: Path) -> Iterator[ExitStack]:
     """Kyverno with its policies; ends with the stack."""
     policies = sources()
     for name in NAMESPACES:
-        if name != "default":
-            namespace(client, name)
+        namespace(client, name)
     with ExitStack() as stack:
         stack.enter_context(kyverno(api, client, logs))
         for each in policies:
