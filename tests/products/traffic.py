@@ -50,6 +50,13 @@ class Traffic:
         self._objects = _objects()
         self._rejected = self._rejections()
 
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._thread.join()
+
     def step(self, name: str) -> None:
         """Name what is done from now on."""
         self._step = name
@@ -147,12 +154,11 @@ def _objects() -> Iterator[tuple[bool, JSONObject]]:
 def traffic(api: Cluster) -> Iterator[Traffic]:
     """Traffic that has begun, and stops at the end."""
     made = Traffic(api)
-    made._thread.start()
+    made.start()
     try:
         yield made
     finally:
-        made._stopped.set()
-        made._thread.join()
+        made.stop()
 
 
 def settled(client: Client) -> Sequence[str]:
