@@ -166,6 +166,10 @@ GOOD: Sequence[JSONObject] = (
 )  # fmt: skip
 
 
+# It is older than Kyverno: an update that does not concern what it violates is a good request.
+OLD = {**_service("NodePort", port=80), "metadata": {"name": "old", "namespace": "shop"}}
+
+
 def placed(thing: JSONObject, name: str, namespace: str) -> JSONObject:
     """The object with this name, in a namespace if its kind is in one."""
     where = {} if thing["kind"] == "ClusterRole" else {"namespace": namespace}

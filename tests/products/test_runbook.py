@@ -12,7 +12,7 @@ import pytest
 
 from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster, free_ports
-from tests.products.requests import NAMESPACES, sources
+from tests.products.requests import NAMESPACES, OLD, sources
 from tests.products.runbook import Step, Terminal, steps
 from tests.products.running import kubeconfig, kyverno, namespace
 from tests.products.traffic import Traffic, settled, traffic
@@ -30,6 +30,7 @@ def engine(api: Cluster, client: Client, logs: Path) -> Iterator[ExitStack]:
     policies = sources()
     for name in NAMESPACES:
         namespace(client, name)
+    client.made(OLD)
     with ExitStack() as stack:
         stack.enter_context(kyverno(api, client, logs))
         for each in policies:

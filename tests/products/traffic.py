@@ -1,5 +1,5 @@
-"""Steady dry-run creations of objects that violate a policy, and of good ones, with counts for each
-minute: what was admitted, and which product denied. No tests here.
+"""Steady dry runs of requests that violate a policy, and of good ones, with counts for each minute:
+what was admitted, and which product denied. No tests here.
 """
 
 import re
@@ -14,7 +14,15 @@ from time import monotonic
 from policyd.json_types import JSONObject
 from tests.e2e.client import Answer, Client
 from tests.e2e.cluster import Cluster
-from tests.products.requests import DEFAULT, GOOD, NAMESPACES, VIOLATIONS, mutated, placed
+from tests.products.requests import (
+    DEFAULT,
+    GOOD,
+    NAMESPACES,
+    OLD,
+    VIOLATIONS,
+    mutated,
+    placed,
+)
 from tests.server.process import until
 
 PAUSE = 0.1  # seconds from one request to the next
@@ -108,9 +116,9 @@ class Traffic:
 
     def _send(self, counts: Counter[str]) -> None:
         violating, thing = next(self._objects)
-        answer = self._client.create(thing, dryRun="All")
+        answer = _sent(self._client, thing)
         self._sent += 1
-        denied = answer.status != 201
+        denied = answer.status not in (200, 201)
         counts["violating" if violating else "good"] += 1
         fault = ""
         if denied and not (violating and _DENIED.search(answer.message)):
@@ -136,13 +144,19 @@ class Traffic:
         return found
 
 
+def _sent(client: Client, thing: JSONObject) -> Answer:
+    if thing is OLD:
+        return client.patch(OLD, {"metadata": {"labels": {"changed": "yes"}}}, dryRun="All")
+    return client.create(thing, dryRun="All")
+
+
 def _text(answer: Answer) -> str:
     return str(answer.body["message"])
 
 
 def _objects() -> Iterator[tuple[bool, JSONObject]]:
     """Yield violating and good objects in turn, in every namespace one after the other."""
-    good = cycle([placed(each, "good", where) for where in NAMESPACES for each in GOOD])
+    good = cycle([OLD, *(placed(each, "good", where) for where in NAMESPACES for each in GOOD)])
     for number, where in enumerate(cycle(NAMESPACES)):
         for path, thing in VIOLATIONS.items():
             place = "default" if path == DEFAULT else where
