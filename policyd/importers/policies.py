@@ -1,6 +1,7 @@
 """The Policies that a source policy becomes, as a person would write them. Translates nothing."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from policyd.importers.fields import object_at
 from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
@@ -69,6 +70,15 @@ def policy(
     }
     found = {("spec", *path): comment for path, comment in (comments or {}).items()}
     return ImportedDocument(raw, found)
+
+
+def shadowed(imported: Imported) -> Imported:
+    """Return the same import with a rollout that enforces nowhere in every Policy."""
+    documents = []
+    for each in imported.documents:
+        spec = {**object_at(each.raw, "spec"), "rollout": {"enforce": {}}}
+        documents.append(replace(each, raw={**each.raw, "spec": spec}))
+    return replace(imported, documents=tuple(documents))
 
 
 def in_effect(actions: Collection[str], path: str) -> tuple[list[str], list[ImportRemark]]:

@@ -58,8 +58,11 @@ def enforced_twice(
 
 
 def _acts(policy: JSONObject) -> bool:
-    """Whether a Policy denies or changes anything; what it reports hurts nobody twice."""
+    """Whether a Policy denies or changes anything, or will; what it reports hurts nobody twice."""
     spec = object_in(policy, "spec")
+    rollout = spec.get("rollout")
+    if isinstance(rollout, dict) and not (rollout.get("enforce") or rollout.get("until")):
+        return False
     denies = spec.get("validations") and "Deny" in (spec.get("validationActions") or ["Deny"])
     return bool(denies or spec.get("mutations"))
 

@@ -94,6 +94,15 @@ def test_documents_go_to_one_stream_and_the_summary_to_the_other(folder: Path) -
     assert lines[-1] == "2 policies: 1 imported, 1 not imported"
 
 
+def test_in_shadow_every_policy_has_a_rollout_that_enforces_nowhere(folder: Path) -> None:
+    done = run("in", "--shadow", "-o", "out", "--verify")
+    assert "2 of 2 rows of the tests of imported policies agree" in done.stdout
+    (document,) = yaml.safe_load_all(Path("out/a/named.yaml").read_text())
+    assert document["spec"].pop("rollout") == {"enforce": {}}
+    (enforced,) = yaml.safe_load_all(run("in").stdout)
+    assert document == enforced
+
+
 def test_a_rule_that_cannot_be_imported_is_named(folder: Path) -> None:
     verified = {"name": "made", "match": {"any": [{"resources": {"kinds": ["Pod"]}}]}}
     made = cluster_policy(

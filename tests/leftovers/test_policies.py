@@ -200,6 +200,18 @@ def test_what_its_source_still_enforces_is_enforced_twice(
         assert found[0]["hint"].endswith("kubectl edit clusterpolicies.kyverno.io/labels")
 
 
+def test_a_policy_in_shadow_enforces_nothing_twice(
+    kyverno: Kyverno, lint: Lint, findings: Findings
+) -> None:
+    added(kyverno.contents, CLUSTER_POLICIES, "labels", spec=LABELS)
+    done = CliRunner().invoke(policyd, ["import", "--cluster", "-o", "mine", "--shadow"])
+    assert done.exit_code == 0, done.output
+    assert "enforced-twice" not in [each["rule"] for each in findings("mine")]
+    file = Path("mine/labels.yaml")
+    file.write_text(file.read_text().replace("enforce: {}", "enforce: {percent: 1}"))
+    assert "enforced-twice" in [each["rule"] for each in findings("mine")]
+
+
 def test_a_comment_in_the_policy_disables_the_advice(
     kyverno: Kyverno, lint: Lint, findings: Findings
 ) -> None:

@@ -14,7 +14,7 @@ from policyd.cli.compare.targets import OtherWebhooks, other_options
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.manifests import is_namespace
 from policyd.cli.shared.output import format_option, within
-from policyd.cli.shared.policy_options import loaded, policies_option
+from policyd.cli.shared.policy_options import enforce_all_option, loaded, policies_option
 from policyd.cli.shared.terminal.progress import with_progress
 from policyd.cli.shared.version import version_option
 from policyd.comparison.asking import OtherProduct, answers_to
@@ -83,6 +83,7 @@ is not; 2 if the input is invalid or the other product does not answer at all.
     metavar="NUMBER",
     help="Send this many reviews at the same time.",
 )
+@enforce_all_option()
 @authorizer_option
 @click.option(
     "-v",
@@ -100,6 +101,7 @@ def command(
     yes: bool,
     limit: int,
     connections: int,
+    enforce_all: bool,
     authorizer: Authorizer | None,
     verbose: bool,
     form: str,
@@ -126,6 +128,8 @@ def command(
     if not yes:
         echo_plan([hook for _, each in chosen for hook in product.called(each)], totals, form)
         return
+    if enforce_all:
+        policies = policies.enforced
     admitter = Admitter(policies, authorizer, defaults=policies.defaults, built=False)
     comparer = Comparer(admitter, policies.defaults, sources.of_kind(*POLICY_KINDS))
     answers = answers_to([each for _, each in chosen], product, other.reach, connections)

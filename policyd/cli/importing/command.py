@@ -25,6 +25,7 @@ from policyd.cli.shared.version import VERSION, version_of
 from policyd.errors import ConfigError
 from policyd.importers.all import convert_all
 from policyd.importers.checking import checked
+from policyd.importers.policies import shadowed
 from policyd.importers.proof.imports import ImportIndex
 from policyd.importers.proof.proving import prove, rows_of
 from policyd.importers.proof.rows import Proof
@@ -47,6 +48,7 @@ Examples:
 \b
 What is in a cluster (requires pip install 'policyd[cluster]'):
   policyd import --cluster -o policies/
+  policyd import --cluster -o policies/ --shadow
   policyd import --cluster --context prod -n shop --format json
   policyd import --cluster --since policies/ -o changed/
   policyd import --print-rbac | kubectl apply -f -
@@ -106,6 +108,11 @@ _NOTHING = (
     help="Run the tests of the source (kyverno-test.yaml, suite.yaml of Gatekeeper) with what was "
     "imported, and report the rows that disagree.",
 )
+@click.option(
+    "--shadow",
+    is_flag=True,
+    help="Write a rollout that enforces nowhere into every Policy.",
+)
 @live_options
 @PRINT_RBAC
 @format_option(
@@ -124,6 +131,7 @@ def command(
     version: KubernetesVersion | None,
     strict: bool,
     verify: bool,
+    shadow: bool,
     live: LiveOptions,
     form: str,
 ) -> None:
@@ -150,6 +158,8 @@ def command(
     read = live.read() if live.cluster else read_sources(paths)
     echo_unused_definitions(read.documents)
     imports = with_progress(convert_all(read.documents), "importing")
+    if shadow:
+        imports = map(shadowed, imports)
     found = [ReportedImport(checked(each, version)) for each in imports]
     changes = live.changes(found, read)
     if not (found or read.problems or changes):

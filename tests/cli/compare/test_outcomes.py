@@ -119,6 +119,17 @@ def test_what_is_only_audited_is_unknown(product: Product) -> None:
     }
 
 
+def test_rollouts_can_count_as_over(product: Product) -> None:
+    write("teams", "team", validations=[TEAM], rollout={"enforce": {}})
+    capture(pod(name="silent"), pod(name="agreed"))
+    given = ("--against", product.configuration())
+    assert outcomes(*given) == {
+        "silent": ("unknown", "teams/team"),
+        "agreed": ("looser", "teams/team"),
+    }
+    assert outcomes(*given, "--enforce-all") == {"silent": ("stricter", "teams/team")}
+
+
 def test_a_failure_to_answer_is_not_equal(product: Product) -> None:
     def answers(path: str, request: JSONObject) -> JSONObject:
         return {"uid": "other"} if request["object"]["metadata"]["name"] == "lost" else {}
