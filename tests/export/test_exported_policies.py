@@ -239,7 +239,7 @@ def test_what_cannot_be_kept_is_a_reason(fields: JSONObject, reason: str) -> Non
 def test_rules_that_match_controllers_beside_pods_are_refused() -> None:
     (reason,) = reasons_of(policy("p", PODS, DEPLOYMENTS, podControllers=True))
     assert reason.startswith(
-        "spec.matchConstraints.resourceRules: its own rules match deployments, too"
+        "spec.matchConstraints.resourceRules: its own rules also match deployments"
     )
     (reason,) = reasons_of(policy("p", PODS, EVERYTHING, podControllers=True))
     assert "replicationcontrollers" in reason

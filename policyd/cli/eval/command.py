@@ -153,10 +153,9 @@ def command(
     if authorizer is None and (user or groups):
         raise click.UsageError("--user and --group require --authorizer")
     user_authorizer = UserAuthorizer(authorizer, user, groups) if authorizer is not None else None
-    if load is not None:
-        given["object"] = read_one(content(load), name_of(load))
-    if file is not None and not jsonl:
-        given["object"] = read_one(content(file), name_of(file))
+    for source in (load, None if jsonl else file):
+        if source is not None:
+            given["object"] = read_one(content(source), name_of(source))
     if reads:
         from policyd.cli.eval.reads import read_variables  # which compiles policies
 
@@ -183,14 +182,9 @@ def command(
     except CelCompileError as error:
         click.echo(compile_error(error), err=True)
         raise SystemExit(2) from None
-    answer = evaluate(
-        expression,
-        given,
-        with_cost=with_cost,
-        user_authorizer=user_authorizer,
-        version=version,
-        typing=typed_variables(given, version),
-    )
+    typing = typed_variables(given, version)
+    common: JSONObject = {"user_authorizer": user_authorizer, "version": version, "typing": typing}
+    answer = evaluate(expression, given, with_cost=with_cost, **common)
     if "estimate" in answer:
         click.echo(_cost_text(answer), err=True)
     if "error" in answer:

@@ -33,24 +33,26 @@ def root_of(obj: object, schemas: Schemas) -> Field | None:
 
 def misfits_of(value: object, field: Field, at: FieldPath) -> Iterator[FormProblem]:
     """Yield what does not fit a field. Most values fit: that is found out without Python."""
-    if live_problems(value, field.type) is not None:
-        yield from _below(value, field.type, at)
-
-
-def _below(value: object, kind: SchemaType, at: FieldPath) -> Iterator[FormProblem]:
-    if isinstance(value, dict) and kind.is_map:
-        for name, each in value.items():
-            below = kind.fields.get(name, kind.extra)
-            if below is not None:
-                yield from _below(each, below.type, (*at, name))
-            elif kind.fields:
-                message, hint = f'unknown field "{name}"', field_hint(name, kind)
-                yield FormProblem((*at, name), message, hint, at_key=True, rule=RULE)
-    elif isinstance(value, list) and kind.is_list and kind.item is not None:
-        for index, each in enumerate(value):
-            yield from _below(each, kind.item.type, (*at, index))
-    elif value is not None and not fits(value, kind):
-        found = "a map" if isinstance(value, dict) else in_words(value)
-        found = "a list" if isinstance(value, list) else found
-        message = f"expected {expectation(kind)}, got {found}"
-        yield FormProblem(at, message, misfit_hint(value, kind), rule=RULE)
+    if live_problems(value, field.type) is None:
+        return
+    waiting = [(value, field.type, at)]
+    while waiting:
+        each, kind, path = waiting.pop()
+        below: list[tuple[object, SchemaType, FieldPath]] = []
+        if isinstance(each, dict) and kind.is_map:
+            for name, inner in each.items():
+                known = kind.fields.get(name, kind.extra)
+                if known is not None:
+                    below.append((inner, known.type, (*path, name)))
+                elif kind.fields:
+                    message, hint = f'unknown field "{name}"', field_hint(name, kind)
+                    yield FormProblem((*path, name), message, hint, at_key=True, rule=RULE)
+        elif isinstance(each, list) and kind.is_list and kind.item is not None:
+            item = kind.item.type
+            below += [(inner, item, (*path, index)) for index, inner in enumerate(each)]
+        elif each is not None and not fits(each, kind):
+            found = "a map" if isinstance(each, dict) else in_words(each)
+            found = "a list" if isinstance(each, list) else found
+            message = f"expected {expectation(kind)}, got {found}"
+            yield FormProblem(path, message, misfit_hint(each, kind), rule=RULE)
+        waiting += reversed(below)

@@ -263,7 +263,7 @@ def test_a_mutation_that_may_see_a_default_is_refused(name: str) -> None:
     first, second, field = DEFAULTS[name]
     (reason,) = why_not(policy("p", mutations=[first, second]))
     assert reason.startswith("spec.mutations[1].")
-    assert reason.endswith(f"may see that of {field}")
+    assert reason.endswith(f"may see the default of {field}")
     assert why_not(policy("p", mutations=[second])) == []
 
 
@@ -271,7 +271,7 @@ def test_a_mutation_that_runs_again_may_see_defaults() -> None:
     tree = {"spec": {"containers": [{"(imagePullPolicy)": "Never", "imagePullPolicy": None}]}}
     assert why_not(policy("p", mutations=[overlay(tree)])) == []
     (reason,) = why_not(policy("p", mutations=[overlay(tree)], reinvocationPolicy="IfNeeded"))
-    assert reason.endswith("may see that of imagePullPolicy")
+    assert reason.endswith("may see the default of imagePullPolicy")
 
 
 def test_two_mutations_in_turn() -> None:
