@@ -50,7 +50,7 @@ def overload_hint(tree: Tree, pos: int, function: str) -> str:
                 base, _, field = texts[0].rpartition(".")
                 return f"write {base}.?{field}, an optional, in place of {texts[0]}"
             hint = quantity_hint(tree, node, above) or _by_name(tree, node, texts, types)
-            hint = hint or operator_hint(node, texts, types)
+            hint = hint or _index(tree, node, texts, types) or operator_hint(node, texts, types)
             by_function = _BY_FUNCTION.get(function)
             if not hint and by_function is not None:
                 hint = by_function(texts, types)
@@ -172,14 +172,35 @@ def _is_quoted(text: str) -> bool:
     return text[:1] in ("'", '"')
 
 
-def _index(texts: list[str], types: list[Type]) -> str:
-    whole, index = types
-    if whole.kind is Kind.LIST and index == STRING:
-        by_value = f"write {texts[0]}.exists(x, x == {texts[1]})"
-        by_name = f"{texts[0]}.filter(x, x.name == {texts[1]})[0]"
-        of_objects = whole.params[0].kind is Kind.STRUCT
-        return f"write {by_name}" if of_objects else f"{by_value}, or {by_name}"
-    return f"write {texts[0]}.charAt({texts[1]})" if whole == STRING else ""
+def _index(tree: Tree, node: Call, texts: list[str], types: list[Type]) -> str:
+    """Return the remedy for a list that is indexed by a string: ``containers['web']``."""
+    if node.function not in ("_[_]", "_[?_]"):
+        return ""
+    (whole, index), (text, key) = types, texts
+    if whole.kind is not Kind.LIST or index not in (STRING, DYN):
+        return f"write {text}.charAt({key})" if whole == STRING else ""
+    of, is_read = whole.params[0], text.startswith("reads.")
+    if is_read and text.removeprefix("reads.").isidentifier():
+        field = "namespace" if "namespace" in key else "name"
+        item = f"item.metadata.{field}"
+        return f"give the read key: {item}, and write {text}[?{key}].orValue([])"
+    by_value = f"{text}.exists(x, x == {key})"
+    if of == STRING:
+        return f"write {by_value}"
+    if of in NUMBERS:
+        return f"the items of a list have numbers, from 0: write {text}[0]"
+    name = "metadata.name" if is_read else _naming_field(tree, of)
+    by_field = f"write {text}.filter(x, x.{name} == {key})[0], by a field of its items"
+    return f"{by_field}, or {by_value}" if of == DYN and not is_read else by_field
+
+
+def _naming_field(tree: Tree, item: Type) -> str:
+    """Return the field that probably identifies the items of a list."""
+    provider = tree.scope.provider
+    fields = [each for each in provider.fields(item) if provider.field(item, each) == STRING]
+    if "name" in fields or item.kind is not Kind.STRUCT:
+        return "name"
+    return "metadata.name" if provider.field(item, "metadata") else min(fields, default="FIELD")
 
 
 def _contains(texts: list[str], types: list[Type]) -> str:
@@ -310,6 +331,5 @@ _BY_FUNCTION: Mapping[str, _Hinter] = {
     "!_": _negated,
     "-_": _minus,
     "@in": _in,
-    "_[_]": _index,
     "contains": _contains,
 }

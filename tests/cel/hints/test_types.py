@@ -5,8 +5,12 @@ import pytest
 from policyd.cel.env import Environment
 from policyd.cel.types.types import BOOL, LIST_OF_JSONPATCH, OBJECT, STRING, Type
 from policyd.errors import CelTypeError
+from policyd.policy.compile.reads.compiled_reads import INDEX, OBJECTS
 
 VALIDATION = Environment.admission()
+READING = VALIDATION.extend(
+    {"reads.quotas": OBJECTS, "reads.keyed": INDEX, "variables.quota": STRING}
+)
 MUTATION = Environment.admission(patch_types=True)
 
 
@@ -112,7 +116,6 @@ OPERANDS = [
     ("namespaceObject.metadata.?labels.app.io", "metadata.?labels['app.io…']"),
     ("'a' == request.userInfo.groups", "'a' in request.userInfo.groups"),
     ("request.userInfo.groups > 1", "size(request.userInfo.groups) > 1"),
-    ("request.userInfo.groups['a']", "request.userInfo.groups.exists(x, x == 'a')"),
     ("request.userInfo.groups.name", "request.userInfo.groups.map(x, x.name)"),
     ("1 < size(object.a) < 5", "1 < size(object.a) && size(object.a) < 5"),
     ("!request.name", "request.name == ''"),
@@ -155,7 +158,6 @@ OPERANDS = [
         "object.a == 1 ? 'no' : true",
         "a condition is true or false, and its text belongs in messageExpression",
     ),
-    ("[{'a': 1}]['b']", "write [{'a': 1}].exists(x, x == 'b')"),
     ("size('a', 'b')", "size takes 1 argument, not 2"),
     ("'a'.split()", "split takes 1 or 2 arguments, not 0"),
 ]
@@ -226,3 +228,42 @@ def test_fields_of_patches() -> None:
         "JSONPatch has the fields op, path, from and value"
     )
     assert hint("JsonPatch{op: 'add'}", MUTATION).startswith("write JSONPatch{op: 'add'")
+
+
+INDEXES = [
+    ("request.userInfo.groups['a']", "write request.userInfo.groups.exists(x, x == 'a')"),
+    (
+        "[{'a': 'b'}]['b']",
+        "write [{'a': 'b'}].filter(x, x.name == 'b')[0], by a field of its items",
+    ),
+    ("[1]['b']", "the items of a list have numbers, from 0: write [1][0]"),
+    (
+        "[object]['b']",
+        "write [object].filter(x, x.name == 'b')[0], by a field of its items, or "
+        "[object].exists(x, x == 'b')",
+    ),
+    (
+        "reads.quotas[request.namespace]",
+        "give the read key: item.metadata.namespace, and write "
+        "reads.quotas[?request.namespace].orValue([])",
+    ),
+    (
+        "reads.quotas[?variables.quota]",
+        "give the read key: item.metadata.name, and write "
+        "reads.quotas[?variables.quota].orValue([])",
+    ),
+    (
+        "reads.keyed['a']['b']",
+        "write reads.keyed['a'].filter(x, x.metadata.name == 'b')[0], by a field of its items",
+    ),
+    (
+        "reads.quotas.filter(q, true)['b']",
+        "write reads.quotas.filter(q, true).filter(x, x.metadata.name == 'b')[0], by a field of "
+        "its items",
+    ),
+]
+
+
+@pytest.mark.parametrize(("expression", "want"), INDEXES)
+def test_a_list_indexed_by_a_string(expression: str, want: str) -> None:
+    assert hint(f"{expression} != null", READING) == want
