@@ -97,6 +97,13 @@ def test_each_place_with_an_error_has_its_own_advice() -> None:
     assert [each.hint for each in found][:2] == ["did you mean spec?", "did you mean labels?"]
 
 
+def test_expressions_with_reads_are_checked_as_well() -> None:
+    reads = [{"name": "quotas", "apiVersion": "v1", "kind": "ResourceQuota"}]
+    assert check_one("reads.quotas.size() < object.spec.containers.size()", reads=reads) == []
+    for wrong in ("reads.quotas[object.metadata.namespace]", "reads.quotas[object.spec.nodeNme]"):
+        assert len(check_one(f"{wrong} != null", reads=reads)) == 1
+
+
 def test_custom_resources() -> None:
     assert check_one("object.spec.size > 1 && object.spec.port == 'x'", GADGETS) == []
     assert check_one("object.spec.open.b == 1 && object.spec.open.a == 'a'", GADGETS) == []

@@ -17,6 +17,7 @@ from policyd.cel.types.structs import ADMISSION, VARIABLES, Structs
 from policyd.cel.types.types import DYN, Kind, Type
 from policyd.errors import CelSyntaxError
 from policyd.mutation.schemas.schemas import Gvk
+from policyd.policy.compile.reads.compiled_reads import read_type
 from policyd.policy.kinds.controllers import CONTROLLERS, controller_rules
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.object_types import KindSchemas, ObjectTypes
@@ -310,6 +311,8 @@ def _declared(
         yield "params", typed or DYN
     elif isinstance(policy, Policy) and policy.spec.params is not None:
         yield "params", DYN
+    if isinstance(policy, Policy):
+        yield from ((f"reads.{each.name}", read_type(each)) for each in policy.spec.reads)
     if policy.spec.variables:
         yield "variables", VARIABLES
 
