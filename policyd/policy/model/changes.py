@@ -81,11 +81,18 @@ def _bracketed(path: str, at: int) -> tuple[str, int]:
 def _of_pointer(pointer: str) -> str:
     """Return the path of a JSON Pointer: ``/spec/containers/0/image``."""
     names = [each.replace("~1", "/").replace("~0", "~") for each in pointer[1:].split("/")]
-    written = "".join(
-        f"['{name}']" if "." in name or "/" in name else f".{APPEND if name == '-' else name}"
-        for name in names
-    )
+    return _written(APPEND if name == "-" else name for name in names)
+
+
+def _written(parts: Iterable[str]) -> str:
+    """Return the path of these parts."""
+    written = "".join(f"['{part}']" if "." in part or "/" in part else f".{part}" for part in parts)
     return written.replace(f".{APPEND}", f"[{APPEND}]").removeprefix(".")
+
+
+def _appending(path: str, parts: list[str]) -> str:
+    """Return how to add an item to the list that the last ``parts`` of a path are in."""
+    return f"{_written([*parts_of(path)[: -len(parts)], APPEND])}: {{…}} adds an item"
 
 
 def _with(value: Any, parts: list[str], new: Any, path: str) -> Any:
@@ -93,14 +100,14 @@ def _with(value: Any, parts: list[str], new: Any, path: str) -> Any:
         return new
     part, rest = parts[0], parts[1:]
     if isinstance(value, list):
-        index = len(value) if part == APPEND else _index(value, part, path)
+        index = len(value) if part == APPEND else _index(value, parts, path, adds=True)
         inner = value[index] if index < len(value) else None
         return [*value[:index], _with(inner, rest, new, path), *value[index + 1 :]]
     if value is None and part == APPEND:
         return [_with(None, rest, new, path)]
     _require_map({} if value is None else value, part, path)
     if value is None and part.isdigit():
-        raise PathError(path, f"[{part}]: the object has no such list", "add an item with [+]")
+        raise PathError(path, f"[{part}]: the object has no such list", _appending(path, parts))
     members = value or {}
     return {**members, part: _with(members.get(part), rest, new, path)}
 
@@ -108,7 +115,7 @@ def _with(value: Any, parts: list[str], new: Any, path: str) -> Any:
 def _without(value: Any, parts: list[str], path: str) -> Any:
     part, rest = parts[0], parts[1:]
     if isinstance(value, list):
-        index = _index(value, part, path)
+        index = _index(value, parts, path)
         kept = [_without(value[index], rest, path)] if rest else []
         return [*value[:index], *kept, *value[index + 1 :]]
     _require_map(value, part, path)
@@ -127,13 +134,15 @@ def _require_map(value: Any, part: str, path: str) -> None:
         raise PathError(path, f"{part}: {shown.get(found, found)} has no fields")
 
 
-def _index(items: list[Any], part: str, path: str) -> int:
+def _index(items: list[Any], parts: list[str], path: str, *, adds: bool = False) -> int:
+    part = parts[0]
     if not part.isdigit():
         raise PathError(path, f"{part}: a list has no fields", "write an index such as [0]")
     if int(part) >= len(items):
         count = "1 item" if len(items) == 1 else f"{len(items)} items"
-        hint = "they count from 0" if items and int(part) == len(items) else ""
-        raise PathError(path, f"[{part}]: the list has {count}", hint or "add an item with [+]")
+        hints = ["they count from 0"] if items and int(part) == len(items) else []
+        hints += [_appending(path, parts)] if adds else []
+        raise PathError(path, f"[{part}]: the list has {count}", "; ".join(hints))
     return int(part)
 
 

@@ -137,7 +137,12 @@ WRONG: list[tuple[str, str, str]] = [
     ("set: {spec.contaners.0.image: a}",
      ':18:11: error: cases[0].table[0].set[spec.contaners.0.image]: Invalid value: '
      '"spec.contaners.0.image": contaners: Pod has no such field there', "did you mean containers?"),
-    ("set: {'spec.containers[3].image': a}", "[3]: the list has 1 item", "add an item with [+]"),
+    ("set: {'spec.containers[3].image': a}", "[3]: the list has 1 item", "spec.containers[+]: {…} adds an item"),
+    ("set: {spec.containers.1.image: a}", "[1]: the list has 1 item",
+     "they count from 0; spec.containers[+]: {…} adds an item"),
+    ("set: {'spec.volumes[0].name': a}", "[0]: the object has no such list",
+     "spec.volumes[+]: {…} adds an item"),
+    ("remove: ['spec.containers[1]']", "[1]: the list has 1 item", "they count from 0"),
     ("set: {'spec..a': 1}", ':18:12: error: cases[0].table[0].set[spec..a]: Invalid value: '
      '"spec..a": is not a path', "write it as in spec.containers[0].image"),
     ("remove: [metadata.name, spec.volumes]", ":18:29: error: cases[0].table[0].remove[1]: Invalid "
