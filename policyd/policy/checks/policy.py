@@ -206,8 +206,11 @@ def _check_read(read: PolicyRead, path: FieldPath) -> Iterator[FormProblem]:
         yield from invalid((*path, "name"), read.name, [wrong])
     yield from _check_kind(read, path)
     if read.namespace not in (SAME, ANY):
-        wrongs = names.dns_subdomain(read.namespace)
-        hint = "write same, any, or the name of a namespace"
+        wrongs = (
+            f"must be same, any, or the name of a namespace: {each}"
+            for each in names.dns_subdomain(read.namespace)
+        )
+        hint = "write any for all namespaces, same for the one of the request"
         yield from invalid((*path, "namespace"), read.namespace, wrongs, hint)
     if read.label_selector is not None:
         yield from check_selector(read.label_selector, (*path, "labelSelector"))

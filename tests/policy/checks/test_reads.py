@@ -48,7 +48,11 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "a parent as namespace": ({"namespace": ".."}, "namespace", "RFC 1123"),
     "a namespace with a path": ({"namespace": "a/../../secrets"}, "namespace", "RFC 1123"),
     "a namespace with an escape": ({"namespace": "a%2f"}, "namespace", "RFC 1123"),
-    "all namespaces": ({"namespace": "*"}, "namespace", "RFC 1123"),
+    "all namespaces": (
+        {"namespace": "*"},
+        "namespace",
+        "must be same, any, or the name of a namespace",
+    ),
     "no namespace": ({"namespace": ""}, "namespace", "RFC 1123"),
     "the namespace of what has none": (
         {"kind": "Node", "namespace": "any"},
