@@ -168,7 +168,9 @@ def _unclaimed(documents: Sequence[Document]) -> Iterator[Imported]:
                 listed = ", ".join(missing)
                 yield _refused(each, "spec", f"the sources have no policy {listed} to except from")
         elif each.group == CONSTRAINTS and each.kind not in templates:
-            yield _refused(each, "kind", f"the sources have no ConstraintTemplate of {each.kind}")
+            message = f"the sources have no ConstraintTemplate of {each.kind}"
+            hint = "give the file of the ConstraintTemplate as well"
+            yield _refused(each, "kind", f"{message}: {hint}")
         elif each.group == ADMISSION_GROUP and each.kind in _BINDINGS:
             name = str(_spec(each).get("policyName", ""))
             if (_BINDINGS[each.kind], name) not in policies:

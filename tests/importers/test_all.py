@@ -55,7 +55,7 @@ def test_policies_are_converted_in_their_order_and_manifests_left_alone(tmp_path
         ),
         (
             document("constraints.gatekeeper.sh/v1beta1", "K8sThing"),
-            "the sources have no ConstraintTemplate of K8sThing",
+            "no ConstraintTemplate of K8sThing: give the file of the ConstraintTemplate as well",
         ),
         (
             document(KUBERNETES, "ValidatingAdmissionPolicyBinding", policyName="gone"),
