@@ -84,6 +84,8 @@ def _other(
     context: str | None,
     timeout: float,
 ) -> OtherWebhooks:
+    if against.lower().startswith("http://"):
+        raise click.UsageError(f"--against {against}: a webhook is called over https only")
     if ca_file is not None and not against.startswith(_HTTPS):
         raise click.UsageError("--ca-file requires a URL for --against")
     return OtherWebhooks(against, ca_file, Reach(kubeconfig_file(kubeconfig), context, timeout))

@@ -161,6 +161,11 @@ BAD = [
     (["--against", "nowhere"], "--against: expected a file of webhook configurations, a URL"),
     (["--against", "policies"], "no webhook configurations in policies"),
     (["--against", "validate.json", "--ca-file", "tls.crt"], "--ca-file requires a URL"),
+    (
+        ["--against", "http://a/", "--ca-file", "tls.crt"],
+        "--against http://a/: a webhook is called",
+    ),
+    (["--against", "HTTP://a/"], "is called over https only"),
     (["--against", "-", "--captures", "-"], "cannot both be standard input"),
 ]
 
