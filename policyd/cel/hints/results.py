@@ -88,7 +88,8 @@ def _patches(text: str, found: Type) -> str:
         return f"write a list: [{short}]"
     if is_patch_object(found.name):
         return "Object{…} is for patchType ApplyConfiguration: write [JSONPatch{…}]"
-    return "write a list: [JSONPatch{op: 'add', path: '/spec/x', value: …}]"
+    patch = "JSONPatch{op: 'add', path: '/spec/x', value: …}"
+    return f"write each item as {patch}" if found.kind is Kind.LIST else f"write a list: [{patch}]"
 
 
 def _object(expr: Expr, found: Type) -> str:
