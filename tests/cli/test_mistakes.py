@@ -83,7 +83,37 @@ FILES = [
         "policyd.yaml",
         f"{POLICIES}strict: true\n",
         "lint",
-        "write it below its command: lint: {strict",
+        "write it below its command, such as lint: {strict: true}",
+    ),
+    (
+        "policyd.yaml",
+        f"{POLICIES}coverage-min: 95\n",
+        "lint",
+        "write it below its command: test: {coverageMin: 95}",
+    ),
+    (
+        "policyd.yaml",
+        f"{POLICIES}apply: {{coveragemin: 95}}\n",
+        "lint",
+        "write it below its command: test: {coverageMin: 95}",
+    ),
+    (
+        "policyd.yaml",
+        f"{POLICIES}fail-on: warn\n",
+        "lint",
+        'write it below its command, such as apply: {failOn: "warn"}',
+    ),
+    (
+        "policyd.yaml",
+        f"{POLICIES}webhookss: {{}}\nforceconflicts: true\n",
+        "lint",
+        "write it below its command, such as webhooks: {apply: {forceConflicts: true}}",
+    ),
+    (
+        "policyd.yaml",
+        f"{POLICIES}test: {{coverage-min: 95}}\n",
+        "lint",
+        "hint: did you mean coverageMin?",
     ),
     (
         "d/kustomization.yaml",

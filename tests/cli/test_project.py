@@ -130,7 +130,9 @@ QUOTES = "put it in quotes"
 WRONG = {
     "unknown command": ("lnt: {}", "policyd.yaml:1:1: lnt: unknown field", "did you mean lint?"),
     "unknown option": ("lint: {strct: true}", "1:8: lint.strct: unknown", "did you mean strict?"),
-    "option of another command": ("lint: {owned: true}", "lint.owned: unknown field", "known fields: "),
+    "option of another command": (
+        "lint: {owned: true}", "lint.owned: unknown field", "such as apply: {owned: true}"),
+    "option of no command": ("lint: {zzz: 16}", "lint.zzz: unknown field", "known fields: "),
     "option that another command lacks": (
         "test: {coverageMn: 95}", "1:8: test.coverageMn: unknown field", "did you mean coverageMin?"),
     "command of a group": ("webhooks: {mach: {}}", "webhooks.mach: unknown field", "did you mean match?"),

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,11 +43,11 @@ def defaults(
     top = {*SHARED, *root.list_commands(click.Context(root))} - {*WITHOUT}
     for name, value in document.items():
         if name not in top:
-            fields.unknown(name, name, top, did_you_mean(name, SHARED) or _home(name, root))
+            fields.unknown(name, name, top, did_you_mean(name, SHARED) or _home(name, value, root))
         elif name in SHARED:
             fields.add(name, name, value)
         else:
-            fields.check(name, value, root, name)
+            fields.check(name, value, root, (name,))
     section: JSON = document
     for name in names:
         section = section.get(name) if isinstance(section, dict) else None
@@ -83,10 +83,12 @@ class _Fields:
         self.values: dict[str, Any] = {}
         self.problems: list[Problem] = []
 
-    def check(self, path: str, section: JSON, group: click.Group, name: str) -> None:
+    def check(self, path: str, section: JSON, root: click.Group, names: Sequence[str]) -> None:
         """Report the fields of a section that its command, or group of commands, does not have."""
-        context = click.Context(group)
-        found = group.get_command(context, name)
+        context = click.Context(root)
+        found: click.Command | None = root
+        for name in names:
+            found = found.get_command(context, name) if isinstance(found, click.Group) else None
         if section is None or found is None:
             return
         if not isinstance(section, dict):
@@ -96,9 +98,10 @@ class _Fields:
         known = _settable(found) if inner is None else inner.list_commands(context)
         for each, value in section.items():
             if each not in known:
-                self.unknown(f"{path}.{each}", each, known)
+                elsewhere = "" if _folded(each) in map(_folded, known) else _home(each, value, root)
+                self.unknown(f"{path}.{each}", each, known, elsewhere)
             elif inner is not None:
-                self.check(f"{path}.{each}", value, inner, each)
+                self.check(f"{path}.{each}", value, root, (*names, each))
 
     def add(self, path: str, name: str, value: JSON) -> None:
         """Convert the value of an option as the command line would; ignore others' options."""
@@ -167,16 +170,34 @@ class _Fields:
         self.problems.append(Problem(message, self._shown, line, column, path, hint, excerpt))
 
 
-def _home(name: str, root: click.Group) -> str:
-    """Return where the option of a command belongs; empty if no command has one of this name."""
-    context = click.Context(root)
-    names = [each for each in root.list_commands(context) if each not in WITHOUT]
-    found = [
-        each
-        for each in names
-        if (command := root.get_command(context, each)) and name in _settable(command)
-    ]
-    return f"write it below its command: {found[0]}: {{{name}: …}}" if found else ""
+def _home(name: str, value: JSON, root: click.Group) -> str:
+    """Return where the option of a command belongs; empty if no command has one of this name, in
+    whatever case and with or without dashes.
+    """
+    found = [each for each in _places(root) if _folded(each[-1]) == _folded(name)]
+    if not found:
+        return ""
+    *sections, field = found[0]
+    shown = "…" if isinstance(value, dict | list) else json.dumps(value, ensure_ascii=False)
+    text = f"{field}: {shown}"
+    for section in reversed(sections):
+        text = f"{section}: {{{text}}}"
+    return f"write it below its command{', such as' if len(found) > 1 else ':'} {text}"
+
+
+def _places(group: click.Group) -> Iterator[tuple[str, ...]]:
+    """Yield the name of each option, after the names of its groups and command."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if command is None or name in WITHOUT:
+            continue
+        inner = _places(command) if isinstance(command, click.Group) else zip(_settable(command))
+        yield from ((name, *each) for each in inner)
+
+
+def _folded(name: str) -> str:
+    return name.replace("-", "").replace("_", "").lower()
 
 
 def _hint(parameter: click.Parameter, value: JSON) -> str:
