@@ -116,5 +116,21 @@ COMMANDS = [
         "apply -p policy.yaml pod.yaml --namespace-labels env:prod",
         "expected KEY=VALUE, got 'env:prod': write env=prod",
     ),
+    (
+        "test -p policy.yaml pod.yaml",
+        "hint: policyd apply checks manifests: policyd apply -p policy.yaml pod.yaml",
+    ),
+    ("test pod.yaml --policies=policy.yaml", "manifests: policyd apply -p policy.yaml pod.yaml"),
+    ("test -p policy.yaml", "policies are given as PATHS: policyd test policy.yaml"),
+    ("test policy.yaml pod.yaml", "manifests: policyd apply -p policy.yaml pod.yaml"),
+    ("test pod.yaml", "manifests: policyd apply -p POLICIES pod.yaml"),
+    ("test policy.yaml", "no suites (kind PolicyTest) in policy.yaml; policyd init creates"),
+    (
+        "import policy.yaml policies/",
+        "hint: -o policies/ writes to it: policyd import policy.yaml -o policies/",
+    ),
+    ("import policies/", "Path 'policies/' does not exist"),
+    ("import policy.yaml pod.yml", "hint: did you mean pod.yaml?"),
+    ("import policies/ --strict policy.yaml", "Path 'policies/' does not exist"),
     ("import policy.yaml", "hint: a Policy is policyd's own kind already"),
 ]

@@ -317,6 +317,26 @@ def test_a_source_without_policies_is_an_error(tmp_path: Path) -> None:
         run(str(tmp_path))
 
 
+def test_a_last_directory_without_sources_is_one_to_write_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(
+        tmp_path,
+        {
+            "in/p.yaml": vpol(),
+            "own/p.yaml": document("policyd.dev/v1", "Policy", "p", {}),
+            "t/t.yaml": REGO,
+        },
+    )
+    Path("out").mkdir()
+    for last in ("out", "own"):
+        warning = f"warning: {last} has no policies to import; -o {last} writes to it\n"
+        assert warning in run("in", last).stderr
+    for others in (("own", "in"), ("in", "t"), ("in", "in/p.yaml"), ("in", "out", "-o", "new")):
+        assert "warning" not in run(*others).stderr
+
+
 def test_yaml_is_for_standard_output(folder: Path) -> None:
     done = run("in", "--format", "yaml", "-o", "out")
     assert done.exit_code == 2

@@ -195,7 +195,7 @@ def _index(tree: Tree, node: Call, texts: list[str], types: list[Type]) -> str:
 
 
 def _naming_field(tree: Tree, item: Type) -> str:
-    """Return the field that probably tells the items of a list apart."""
+    """Return the field that probably identifies the items of a list."""
     provider = tree.scope.provider
     fields = [each for each in provider.fields(item) if provider.field(item, each) == STRING]
     if "name" in fields or item.kind is not Kind.STRUCT:

@@ -30,13 +30,14 @@ from policyd.cli.shared.manifests import (
 from policyd.cli.shared.namespaces import NamespaceOptions
 from policyd.cli.shared.output import counted, echo_problems, echo_skipped, within
 from policyd.cli.shared.terminal.progress import with_progress
-from policyd.errors import ConfigError, PolicySchemaError
+from policyd.errors import ConfigError, PolicySchemaError, Problem
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import Admission, Admitter
 from policyd.offline.fields import FieldFinder
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.source.loaded_documents import Document
+from policyd.policy.source.splitting import LEAVE_OUT
 
 INVALID = 2  # the exit status if a file could not be read
 
@@ -71,7 +72,9 @@ class ManifestOptions:
         cluster, and their problems are of no interest.
         """
         if self.changed is None:
-            return read_manifests(self.resources, self.excluded, skips=self.skips), Manifests()
+            manifests = read_manifests(self.resources, self.excluded, skips=self.skips)
+            manifests.problems = [_with_option(each) for each in manifests.problems]
+            return manifests, Manifests()
         differing = changed_files(self.changed, self.resources)
 
         def differs(name: str) -> bool:
@@ -81,6 +84,12 @@ class ManifestOptions:
             read_manifests(self.resources, self.excluded, skips=self.skips, chosen=differs),
             read_manifests(self.resources, self.excluded, chosen=lambda name: not differs(name)),
         )
+
+
+def _with_option(problem: Problem) -> Problem:
+    if not problem.hint.startswith(LEAVE_OUT):
+        return problem
+    return replace(problem, hint=f"{problem.hint}; --skip-no-objects skips such files")
 
 
 class BuiltReview(NamedTuple):

@@ -18,7 +18,7 @@ from policyd.cli.importing.texts import policy_text, stream, suite_text
 from policyd.cli.results import echo_results
 from policyd.cli.shared.kubeconfig import INCOMPLETE
 from policyd.cli.shared.manifests import echo_unused_definitions
-from policyd.cli.shared.output import counted, echo_json, echo_problems, format_option, within
+from policyd.cli.shared.output import counted, echo_json, echo_problems, format_option, warn, within
 from policyd.cli.shared.terminal.progress import with_progress
 from policyd.cli.shared.terminal.wrapping import terminal_width
 from policyd.cli.shared.version import VERSION, version_of
@@ -167,6 +167,8 @@ def command(
         hint = _OWN if own else _NOTHING
         where = "in the cluster" if live.cluster else within(paths)
         raise ConfigError(f"no policies to import {where}\n  hint: {hint}")
+    if folder is None and (last := _destination(paths, read)):
+        warn(f"{last} has no policies to import; -o {last} writes to it")
     found = without_unchanged(found, changes)
     stray: list[Proof] = []
     if verify or folder is not None:
@@ -186,6 +188,16 @@ def command(
     failed = strict and not all(each.imported.same for each in found)
     if failed or (verify and any(_disagrees(each) for each in found)):
         raise SystemExit(1)
+
+
+def _destination(paths: Sequence[Path], read: ImportSources) -> Path | None:
+    """Return the last of several paths if it is a directory without sources."""
+    if len(paths) < 2 or not paths[-1].is_dir():
+        return None
+    real = paths[-1].resolve()
+    documents = (*read.documents, *read.tests)
+    others = (Path(each.file) for each in documents if each.group != POLICYD_GROUP)
+    return None if any(each.resolve().is_relative_to(real) for each in others) else paths[-1]
 
 
 def _proved(

@@ -17,6 +17,7 @@ _ALIKE = 0.7  # an option that is meant, and a misspelt one
 _FLAGS = ("-p", "--policies")
 _MOST_BYTES = 2**20  # read of a path to see whether it holds policies
 _OF_POLICIES = (b"policyd.dev/", b"AdmissionPolicy")
+_OF_OBJECTS = (b"apiVersion",)
 # Options that people know from other commands and tools, without their hyphens, and those that a
 # command may have instead.
 _OPTIONS: Mapping[str, Sequence[str]] = {
@@ -79,14 +80,8 @@ def corrected(error: click.UsageError, arguments: Sequence[str]) -> click.UsageE
     hint = None if context is None else _hint(error, context, arguments)
     if hint is None and context is not None and context.command.name == "eval":
         hint = _expression_first(error, arguments)
-    if context is not None and context.command.name == "explain" and (text := _no_file(error)):
-        command = shlex.join(each for each in arguments if each != text)
-        reason = f"rules are explained by lint: policyd lint --explain {text}"
-        if text not in RULES:
-            reason = (
-                f"FILE is a file, or -: kubectl get {text} -o yaml | policyd explain {command} -"
-            )
-        return click.UsageError(f"{error.format_message()}\n  hint: {reason}", context)
+    if context is not None and (text := _of_command(error, context, arguments)):
+        return click.UsageError(f"{error.format_message()}\n  hint: {text}", context)
     if context is None:
         return error
     if hint is None and (instead := _instead_of_file(error)):
@@ -100,6 +95,27 @@ def corrected(error: click.UsageError, arguments: Sequence[str]) -> click.UsageE
     reason, words = hint
     command = shlex.join([*context.command_path.split(), *words])
     return click.UsageError(f"{error.format_message()}\n  hint: {reason}: {command}", context)
+
+
+def _of_command(error: click.UsageError, context: click.Context, arguments: Sequence[str]) -> str:
+    """Return the remedy for a mistake that only one command knows; empty for any other."""
+    match context.command.name:
+        case "explain" if text := _no_file(error):
+            if text in RULES:
+                return f"rules are explained by lint: policyd lint --explain {text}"
+            command = shlex.join(each for each in arguments if each != text)
+            return f"FILE is a file, or -: kubectl get {text} -o yaml | policyd explain {command} -"
+        case "test" if isinstance(error, click.NoSuchOption) and error.option_name in _FLAGS:
+            return applied([word for word in _without_flags(arguments) if Path(word).exists()])
+        case "import" if isinstance(error, click.BadParameter):
+            *others, last = _positional(context, arguments) or [""]
+            missing = f"'{last}'" in error.message and not Path(last).exists()
+            if others and missing and not Path(last).suffix:
+                at = arguments.index(last)
+                words = [*arguments[:at], "-o", *arguments[at:]]
+                command = shlex.join([*context.command_path.split(), *words])
+                return f"-o {last} writes to it: {command}"
+    return ""
 
 
 def _no_file(error: click.UsageError) -> str:
@@ -254,7 +270,22 @@ def _positional(context: click.Context, arguments: Sequence[str]) -> list[str]:
 
 def holds_policies(path: str) -> bool:
     """Whether a file or directory probably holds policies; its documents are not read."""
+    return _holds(path, _OF_POLICIES)
+
+
+def applied(paths: Sequence[str]) -> str:
+    """Return the command that checks the manifests among these paths; empty if there are none."""
+    of_policies = list(filter(holds_policies, paths))
+    manifests = [each for each in paths if each not in of_policies and _holds(each, _OF_OBJECTS)]
+    if not manifests:
+        return ""
+    flags = [word for each in of_policies or ["POLICIES"] for word in ("-p", each)]
+    command = shlex.join(["policyd", "apply", *flags, *manifests])
+    return f"policyd apply checks manifests: {command}"
+
+
+def _holds(path: str, marks: Sequence[bytes]) -> bool:
     if path == "-":
         return False
     files, _ = read([path], pipes=False, most=_MOST_BYTES)
-    return any(mark in file.data for file in files for mark in _OF_POLICIES)
+    return any(mark in file.data for file in files for mark in marks)

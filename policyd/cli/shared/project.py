@@ -186,7 +186,7 @@ def _home(name: str, value: JSON, root: click.Group) -> str:
 
 
 def _places(group: click.Group) -> Iterator[tuple[str, ...]]:
-    """Yield the names of each option, after those of its command."""
+    """Yield the name of each option, after the names of its groups and command."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from policyd.cli.shared.output import within
+from policyd.cli.shared.policy_arguments import applied
 from policyd.cli.shared.policy_options import require_policies
 from policyd.cli.shared.terminal.progress import with_progress
 from policyd.errors import ConfigError, Problem
@@ -103,13 +105,16 @@ def suites_of(
     other engines.
     """
     suites = sources.of_kind("PolicyTest")
-    if not suites:
-        require_policies(sources, paths)
-    if not suites and not foreign and not options.require_tests:
-        raise ConfigError(
-            f"no suites (kind PolicyTest) in {', '.join(map(str, paths))}; "
-            "policyd init creates a first policy and its suite"
-        )
+    if suites:
+        return suites
+    missing = (
+        "" if foreign or options.require_tests else f"no suites (kind PolicyTest) {within(paths)}"
+    )
+    if missing and (instead := applied(list(map(str, paths)))):
+        raise ConfigError(f"{missing}\n  hint: {instead}")
+    require_policies(sources, paths)
+    if missing:
+        raise ConfigError(f"{missing}; policyd init creates a first policy and its suite")
     return suites
 
 

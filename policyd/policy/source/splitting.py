@@ -290,24 +290,25 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-_NAMELESS_HINT = (
-    "leave out files of other programs; of a cluster, give objects as kubectl prints them with "
-    "-o yaml"
-)
+LEAVE_OUT = "leave out files of other programs"
+_HELM_VALUES = f"{LEAVE_OUT}, such as Helm values: give what helm template prints"
+_KUBECTL = f"{LEAVE_OUT}; of a cluster, give objects as kubectl prints them with -o yaml"
 
 
 def _nameless(document: Document, value: object) -> Problem:
     """Return the problem of a document that is not an object with kind and apiVersion."""
     if isinstance(value, dict):
         missing = "apiVersion" if document.kind else "kind"
-        wrong = "must be a string" if missing in value else "is missing"
-        message = f"Required value: a document needs apiVersion and kind; {missing} {wrong}"
+        wrong = f"{missing} must be a string" if missing in value else f"{missing} is missing"
+        if not value.keys() & {"apiVersion", "kind"}:
+            wrong = "both are missing"
+        message = f"Required value: a document needs apiVersion and kind; {wrong}"
     else:
         message = "a document must be an object with apiVersion and kind"
     words = isinstance(value, dict) and any(
         isinstance(value.get(field), bool) for field in ("apiVersion", "kind")
     )
-    hint = _NAMELESS_HINT
+    hint = _HELM_VALUES if isinstance(value, dict) else _KUBECTL
     if words:
         hint = "YAML reads y, n, yes, no, on and off as booleans: put it in quotes"
     elif isinstance(value, dict) and isinstance(value.get("kind"), str):

@@ -12,9 +12,9 @@ from tests.builders.policies import demand, policy, rule
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {}\n"
 SKIPPED = [
-    ("values.yaml", "replicaCount: 1\n", "kind is missing"),
+    ("values.yaml", "replicaCount: 1\n", "both are missing"),
     ("kustomization.yaml", "kind: Kustomization\nresources: [pod.yaml]\n", "apiVersion is missing"),
-    ("workflow.yml", "on: [push]\njobs: {}\n", "kind is missing"),
+    ("workflow.yml", "on: [push]\njobs: {}\n", "both are missing"),
     ("Chart.yaml", "apiVersion: v2\nname: shop\n", "kind is missing"),
     ("array.json", "[1, 2]", "a document must be an object with apiVersion and kind"),
 ]

@@ -92,7 +92,7 @@ def test_each_object_is_explained_with_its_place() -> None:
         "== all.yaml:22 Namespace mail ==",
     ]
     assert done.stderr == (
-        "all.yaml:20:1: warning: skipped: a document needs apiVersion and kind; kind is missing\n"
+        "all.yaml:20:1: warning: skipped: a document needs apiVersion and kind; both are missing\n"
         "warning: namespaces shop and default: labels (read by p) are not known and count as missing\n"
         "  hint: give --namespace-labels, or add Namespace objects to the manifests or policies\n"
     )
@@ -174,7 +174,7 @@ def test_a_compressed_file_is_read(folder: Path) -> None:
 def test_a_template_or_no_object_is_an_error() -> None:
     for text, why in (
         ("a: {{ .x }}", "helm template"),
-        ("a: 1", "kind is missing"),
+        ("a: 1", "both are missing"),
         ("", "no man"),
     ):
         done = explain("-", text=text)

@@ -118,7 +118,7 @@ WRONG: dict[str, tuple[str | bytes, str, str]] = {
     "deep JSON": ('{"a":' * 50_000 + "1" + "}" * 50_000, ":1:", "nested deeper than 1000 levels"),
     "an alias bomb": (BOMB, ":6:", "document contains excessive aliasing"),
     "an anchor in itself": ("a: &a [*a]\n", ":1:", "an anchor contains itself"),
-    "a huge key": ("? " + "k" * 100_000 + "\n: v\n", ":1:", "kind is missing"),
+    "a huge key": ("? " + "k" * 100_000 + "\n: v\n", ":1:", "both are missing"),
 }
 # These are no errors of their form: numbers that are none are texts, as in Go.
 RIGHT: dict[str, str] = {
