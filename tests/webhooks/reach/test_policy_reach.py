@@ -239,14 +239,14 @@ NOTES: list[tuple[JSONObject, JSONObject, str]] = [
     (
         policy(),
         webhook(PODS, failurePolicy="Ignore"),
-        "w admits requests while policyd does not answer: its failurePolicy is Ignore, that of the "
-        "policy is Fail",
+        "w admits requests while policyd does not answer: its failurePolicy is Ignore, the "
+        "policy's is Fail",
     ),
     (
         policy(failurePolicy="Ignore"),
         webhook(PODS, failurePolicy="Fail"),
-        "w denies requests while policyd does not answer: its failurePolicy is Fail, that of the "
-        "policy is Ignore",
+        "w denies requests while policyd does not answer: its failurePolicy is Fail, the "
+        "policy's is Ignore",
     ),
     (
         policy(timeoutSeconds=12.5),
