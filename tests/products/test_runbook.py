@@ -15,7 +15,7 @@ from tests.e2e.cluster import Cluster, free_ports
 from tests.products.requests import NAMESPACES, OLD, sources
 from tests.products.runbook import Step, Terminal, steps
 from tests.products.running import kubeconfig, kyverno, namespace
-from tests.products.traffic import Traffic, settled, traffic
+from tests.products.traffic import Traffic, settled
 from tests.programs import program
 from tests.server.process import Process, until
 
@@ -94,14 +94,14 @@ def test_nothing_is_unenforced(
         "kubectl cp": made.copy_capture,
     }
     terminal = Terminal(tmp_path, kubeconfig(api), program("kubectl"), others)
-    with made.policyd, traffic(api) as load:
-        try:
+    load = Traffic(api)
+    try:
+        with made.policyd, load.running():
             load.round()
             for step in steps():
                 _done(step, terminal, load)
-        finally:
-            print("\n".join(terminal.log))
-            print(load.table(), *load.faults[:40], sep="\n")
+    finally:
+        print(*terminal.log, load.table(), *load.faults[:40], sep="\n")
     counts = [each.counts for each in load.minutes]
     assert not load.faults
     assert counts[0]["by Kyverno"] and not counts[0]["by policyd"]

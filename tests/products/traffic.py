@@ -58,12 +58,15 @@ class Traffic:
         self._objects = _objects()
         self._rejected = self._rejections()
 
-    def start(self) -> None:
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Send until the end of the block; the counts of the last minute are complete then."""
         self._thread.start()
-
-    def stop(self) -> None:
-        self._stopped.set()
-        self._thread.join()
+        try:
+            yield
+        finally:
+            self._stopped.set()
+            self._thread.join()
 
     def step(self, name: str) -> None:
         """Name what is done from now on."""
@@ -162,17 +165,6 @@ def _objects() -> Iterator[tuple[bool, JSONObject]]:
             place = "default" if path == DEFAULT else where
             yield True, placed(thing, f"{path.rpartition('/')[2]}-{number}", place)
             yield False, next(good)
-
-
-@contextmanager
-def traffic(api: Cluster) -> Iterator[Traffic]:
-    """Traffic that has begun, and stops at the end."""
-    made = Traffic(api)
-    made.start()
-    try:
-        yield made
-    finally:
-        made.stop()
 
 
 def settled(client: Client) -> Sequence[str]:
