@@ -2,6 +2,7 @@
 are printed, two ways back, and nothing unenforced at any moment.
 """
 
+import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -22,6 +23,9 @@ from tests.server.process import Process, until
 POLICIES = "/apis/kyverno.io/v1/clusterpolicies"
 TRIED_BACK = ("4", "6")
 MAY_FAIL = ("policyd compare",)
+_DIFFERENT = re.compile(
+    r"^(stricter|looser|other message|other patch|no answer)  +\S+  +(.+) by admin ", re.MULTILINE
+)
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +108,8 @@ def test_nothing_is_unenforced(
         print(*terminal.log, load.table(), *load.faults[:40], sep="\n")
     counts = [each.counts for each in load.minutes]
     assert not load.faults
+    differences = set(_DIFFERENT.findall("\n".join(terminal.log)))
+    assert differences == {("stricter", "UPDATE Service shop/old")}
     assert counts[0]["by Kyverno"] and not counts[0]["by policyd"]
     assert counts[-1]["by policyd"] and not counts[-1]["by Kyverno"]
     assert client.send("GET", POLICIES).status == 404
