@@ -241,12 +241,14 @@ def bounded_client(
     options: Sequence[SocketOption] = (),
     *,
     before: BeforeRequest | None = None,
+    watching: bool = False,
 ) -> httpx2.AsyncClient:
     """Connections for one kind of lookup, with limits on their responses. Objects are returned as
-    they are sent: typed models drop unknown fields.
+    they are sent: typed models drop unknown fields. ``watching``: each request takes a connection
+    for as long as it likes, and there may be any number of them.
     """
     limits = httpx2.Limits(
-        max_connections=CONNECTIONS,
+        max_connections=None if watching else CONNECTIONS,
         max_keepalive_connections=CONNECTIONS,
         keepalive_expiry=KEEP_ALIVE,
     )

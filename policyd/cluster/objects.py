@@ -104,8 +104,11 @@ class ObjectClient:
         try:
             context = trusted(config)
             self._client = bounded_client(config, context, timeout, most)
-            # A watch is one connection for minutes, and may be silent for most of them.
-            self._streams = bounded_client(config, context, timeout, None, _keep_alive())
+            # A watch is one connection for minutes, and may be silent for most of them. The lists
+            # that are followed bound their number: one that waited for another would be outdated.
+            self._streams = bounded_client(
+                config, context, timeout, None, _keep_alive(), watching=True
+            )
         except (KubeConfigError, ssl.SSLError, OSError, ValueError) as error:
             raise ConfigError(f"cannot use the cluster {config.cluster.server}: {error}") from None
         self._streams.timeout = httpx2.Timeout(timeout, read=None)

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import KW_ONLY, dataclass
 from http import HTTPStatus
-from math import inf
+from math import ceil, inf
 from time import monotonic, perf_counter_ns
 from typing import NoReturn
 
@@ -270,7 +270,8 @@ class Reflector:
             "watch": "true",
             "allowWatchBookmarks": "true",
             "resourceVersion": self._version,
-            "timeoutSeconds": str(int(asked)),
+            # In whole seconds: one that ends before the next list is due is opened twice.
+            "timeoutSeconds": str(ceil(asked)),
         }
         async with AsyncExitStack() as stack:
             started, answered = perf_counter_ns(), False

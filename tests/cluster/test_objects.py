@@ -2,7 +2,9 @@
 
 import asyncio
 import gc
-from collections.abc import Awaitable, Callable
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -17,6 +19,7 @@ from tests.cluster import lies
 from tests.cluster.fake import ApiServer, Call, Reply, refusal
 from tests.cluster.lies import lying
 
+MANY = 70  # more than the connections of any other kind of request
 LIST = "api/v1/namespaces/shop/configmaps"
 ONE = f"{LIST}/a"
 BODY: JSONObject = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
@@ -236,3 +239,28 @@ def test_a_request_cancelled_while_it_connects_leaves_no_connection(
     asyncio.run(scenario())
     gc.collect()
     assert [str(each.message) for each in recwarn] == []
+
+
+def test_no_watch_waits_for_the_end_of_another(server: ApiServer) -> None:
+    """Each followed list has one, and they last for minutes."""
+    ended = threading.Event()
+
+    def silent() -> Iterator[bytes]:
+        yield b"{}\n"
+        ended.wait(60)
+
+    server.answer = lambda _: Reply(silent())
+
+    async def scenario() -> int:
+        client = ObjectClient(configuration(server.kubeconfig()), 20.0)
+        opened = []
+        async with AsyncExitStack() as stack:
+            stack.callback(ended.set)
+            for number in range(MANY):
+                parts = await stack.enter_async_context(client.stream(f"{LIST}{number}", {}))
+                opened.append(parts)
+                await anext(parts)
+        await client.close()
+        return len(server.calls)
+
+    assert asyncio.run(scenario()) == MANY
