@@ -352,3 +352,40 @@ def test_another_version_that_has_the_field_is_suggested(field: str, hint: str) 
     sources = loaded(policy(matchConstraints={"resourceRules": [scalers]}, validations=validations))
     (found,) = list(type_check(LintRun(sources)))
     assert found.hint == hint
+
+
+READS = [
+    {"name": "pods", "apiVersion": "v1", "kind": "Pod"},
+    {"name": "widgets", "apiVersion": "example.com/v1", "kind": "Widget"},
+    {"name": "keyed", "apiVersion": "v1", "kind": "Pod", "key": "item.spec.nodeName"},
+]
+OF_READS = [
+    ("'a' in reads.pods", "'@in' applied to '(string, list(Pod))'", "give the read a key, such as"),
+    ("'a' in reads.widgets", "'(string, list(any))'", "give the read a key, such as key: item."),
+    ("'a' in variables.pods", "'(string, list(Pod))'", ".exists(x, x.metadata.name == 'a')"),
+    ("reads.pods.exists(i, i == 'a')", "'(Pod, string)'", "write i.metadata.name == 'a'"),
+    ("reads.widgets.exists(i, 'a' == i)", "'(string, any)'", "write 'a' == i.metadata.name"),
+    ("reads.pods.exists(i, i.spec.nodName == 'a')", "undefined field 'nodName'", "nodeName?"),
+    ("'a' in reads.keyed && reads.keyed['a'].size() > 1", "", ""),
+    ("'a' in reads.keyed['a']", "'(string, list(Pod))'", "give the read a key"),
+    ("reads.widgets.exists(i, i.spec.x == 'a' && i.spec.?y.orValue(1) == 2)", "", ""),
+    ("object in reads.pods || reads.widgets.exists(i, i == object)", "", ""),
+    ("(reads.pods + reads.widgets).exists(i, i.metadata.name == object.metadata.name)", "", ""),
+    ("reads.pods.exists(i, i.metadata.?labels == object.metadata.?labels)", "", ""),
+]
+
+
+@pytest.mark.parametrize(("expression", "message", "hint"), OF_READS)
+@pytest.mark.parametrize("rules", [[PODS], [PODS, GADGETS], [rule("*", "*")]])
+def test_objects_of_reads(
+    expression: str, message: str, hint: str, rules: list[JSONObject]
+) -> None:
+    document = policy(
+        matchConstraints={"resourceRules": rules},
+        reads=READS,
+        variables=[{"name": "pods", "expression": "reads.pods"}],
+        validations=[{"expression": expression}],
+    )
+    found = list(type_check(LintRun(loaded(document, gadget_definition()))))
+    assert len(found) == bool(message)
+    assert all(message in each.message and hint in each.hint for each in found)

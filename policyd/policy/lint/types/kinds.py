@@ -16,7 +16,7 @@ from policyd.cel.syntax.source import Issue
 from policyd.cel.types.structs import ADMISSION, VARIABLES, Structs
 from policyd.cel.types.types import DYN, Kind, Type
 from policyd.errors import CelSyntaxError
-from policyd.mutation.schemas.schemas import Gvk
+from policyd.mutation.schemas.schemas import ANY_KIND, Gvk
 from policyd.policy.compile.reads.compiled_reads import read_type
 from policyd.policy.kinds.controllers import CONTROLLERS, controller_rules
 from policyd.policy.kinds.definitions import definitions
@@ -312,7 +312,10 @@ def _declared(
     elif isinstance(policy, Policy) and policy.spec.params is not None:
         yield "params", DYN
     if isinstance(policy, Policy):
-        yield from ((f"reads.{each.name}", read_type(each)) for each in policy.spec.reads)
+        for read in policy.spec.reads:
+            group, _, version = read.api_version.rpartition("/")
+            known = objects.of_kind(Gvk(group, version, read.kind)) or objects.of_kind(ANY_KIND)
+            yield f"reads.{read.name}", read_type(read, known if gvk and known else DYN)
     if policy.spec.variables:
         yield "variables", VARIABLES
 
