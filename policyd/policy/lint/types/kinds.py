@@ -23,6 +23,7 @@ from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.object_types import KindSchemas, ObjectTypes
 from policyd.policy.kinds.plural import plural
 from policyd.policy.kinds.subresources import Subresource, subresources_named
+from policyd.policy.lint.types.inline_params import schema_of
 from policyd.policy.model.expressions import KEY, VARIABLE, PolicyExpression, expressions_of
 from policyd.policy.model.kinds import (
     AnyPolicy,
@@ -310,12 +311,14 @@ def _declared(
         typed = objects.of_kind(Gvk(group, version, kind.kind)) if gvk is not None else None
         yield "params", typed or DYN
     elif isinstance(policy, Policy) and policy.spec.params is not None:
-        yield "params", DYN
+        # Its name is no path of an expression, which would be the name of the type.
+        known = objects.of_schema("Params", schema_of(policy.spec.params))
+        yield "params", known if gvk is not None else DYN
     if isinstance(policy, Policy):
         for read in policy.spec.reads:
             group, _, version = read.api_version.rpartition("/")
-            known = objects.of_kind(Gvk(group, version, read.kind)) or objects.of_kind(ANY_KIND)
-            yield f"reads.{read.name}", read_type(read, known if gvk and known else DYN)
+            item = objects.of_kind(Gvk(group, version, read.kind)) or objects.of_kind(ANY_KIND)
+            yield f"reads.{read.name}", read_type(read, item if gvk and item else DYN)
     if policy.spec.variables:
         yield "variables", VARIABLES
 
