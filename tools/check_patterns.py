@@ -30,6 +30,7 @@ ALLOWED = {
     "policyd/cel/hints/globs.py": "a literal of an expression",
     "policyd/cel/hints/keys.py": "a path with a key, in an expression with an error",
     "policyd/cel/hints/names.py": "a template of a hint",
+    "policyd/cel/hints/results.py": "a literal of a duration",
     "policyd/cel/syntax/lexer.py": "one token, from where it begins",
     "policyd/cel/syntax/literals.py": "one escape of a literal",
     "policyd/cel/syntax/recovery.py": "words of an error",

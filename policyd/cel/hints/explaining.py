@@ -11,7 +11,9 @@ from policyd.cel.hints.names import consequences, field_hint, renamed, undeclare
 from policyd.cel.hints.overloads import overload_hint
 from policyd.cel.hints.results import (
     INVALID,
+    INVALID_DURATION,
     INVALID_PATTERN,
+    duration_hint,
     mismatch_hint,
     pattern_hint,
     range_hint,
@@ -163,6 +165,8 @@ def hint_at(tree: Tree, pos: int, message: str) -> str:
         return range_hint(over)
     if message.endswith("does not support field selection"):
         return selection_hint(tree, pos)
+    if message == INVALID_DURATION:
+        return duration_hint(tree, pos)
     if message == INVALID_PATTERN:
         return pattern_hint(tree, pos)
     return INVALID.get(message, "")

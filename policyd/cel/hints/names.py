@@ -161,8 +161,20 @@ def field_hint(tree: Tree, pos: int, field: str) -> str:
             outer = getattr(above[0], "field", "") if above else ""
             if of == REQUEST and field in _USERS and outer in _USER_FIELDS:
                 return f"write request.userInfo.{outer}"
+            if field == "metadata" and shown(whole) in ("object", "oldObject"):
+                return _of_request(above[0] if above else None)
             return _field_hint(tree, of, whole, field)
     return ""
+
+
+def _of_request(above: Expr | None) -> str:
+    """Return the remedy for metadata of an object that has none: the options of CONNECT."""
+    field = getattr(above, "field", "")
+    if isinstance(above, Call) and isinstance(above.args[-1], Literal):
+        field = above.args[-1].value
+    if field in ("name", "namespace"):
+        return f"write request.{field}"
+    return "it has no metadata: request.name and request.namespace identify the object"
 
 
 def _holder(node: Expr, field: str) -> Expr | None:

@@ -168,9 +168,11 @@ def _every_item(s: SourcePieces, at: int, after: int, what: str) -> Mistake:
     name = path.rpartition(".")[2][:1].lower()
     name = name if name.isalpha() else "x"
     item = name + short(s.path_after(after), "")
-    called = name + short(s.value_after(after), "")
+    value = s.value_after(after)
+    calls = value.startswith(f"{s.path_after(after)}(")
+    called = name + short(value, f"{item[1:]}(…)" if calls else "")
     condition = called if called.endswith(")") else f"{item} …"
-    values = item.rpartition(".")[0] if called.startswith(f"{item}(") else item
+    values = item.rpartition(".")[0] if calls else item
     hint = f"write {path}.all({name}, {condition}) for all items, .exists({name}, …) for any"
     hint = f"{hint}, .map({name}, {values}) for a list of values"
     return Mistake(s[at].pos, what, hint, s[after].pos)

@@ -61,16 +61,32 @@ def overload_hint(tree: Tree, pos: int, function: str) -> str:
 
 
 def _by_name(tree: Tree, node: Call, texts: list[str], types: list[Type]) -> str:
-    """Return the remedy for an item that is compared with its name: ``e == 'DEBUG'``."""
-    if node.function not in ("_==_", "_!=_") or STRING not in types:
+    """Return the remedy for objects that are compared with a name: ``e == 'DEBUG'``."""
+    if node.function not in ("_==_", "_!=_", "@in") or STRING not in types:
         return ""
     at = 1 - types.index(STRING)
-    provider = tree.scope.provider
-    if types[at].name.startswith("kubernetes.") or provider.field(types[at], "name") != STRING:
+    if node.function != "@in":
+        name, parts = _name_of(tree, types[at]), [*texts]
+        parts[at] += f".{name}"
+        return f"write {parts[0]} {node.function.strip('_')} {parts[1]}" if name else ""
+    if at == 0 or types[1].kind is not Kind.LIST:
         return ""
-    parts = [*texts]
-    parts[at] += ".name"
-    return f"write {parts[0]} {node.function.strip('_')} {parts[1]}"
+    name, (item, whole) = _name_of(tree, types[1].params[0]), texts
+    remedy = f"write {whole}.exists(x, x.{name} == {item})"
+    if whole.startswith("reads."):
+        remedy = f"give the read a key, such as key: item.{name}"
+    return f"the items of {whole} are objects: {remedy}" if name else ""
+
+
+def _name_of(tree: Tree, item: Type) -> str:
+    """Return the field with the name of an object; empty if it has none, or is no object."""
+    if item.kind is not Kind.STRUCT or item.name.startswith("kubernetes."):
+        return ""
+    field = tree.scope.provider.field
+    if field(item, "name") == STRING:
+        return "name"
+    metadata = field(item, "metadata")
+    return "metadata.name" if metadata and field(metadata, "name") == STRING else ""
 
 
 def _conditional(texts: list[str], types: list[Type]) -> str:

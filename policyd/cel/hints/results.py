@@ -1,5 +1,6 @@
 """Type hints: values where another type is needed, and invalid literals."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -244,11 +245,23 @@ def struct_hint(field: str, wanted: str, found: str) -> str:
 
 # Problems of literals, by message.
 INVALID: Mapping[str, str] = {
-    "invalid duration argument": "write a number with h, m, s or ms, such as '24h' or '1h30m'",
     "invalid timestamp argument": "write RFC 3339, such as '2027-03-31T00:00:00Z'",
 }
+INVALID_DURATION = "invalid duration argument"
+_DAYS = re.compile(r"(?:(\d{1,4})w)?(?:(\d{1,4})d)?(?:(\d{1,4})h)?")
 INVALID_PATTERN = "invalid matches argument"
 _BORROWED = ("(?=", "(?!", "(?<")
+
+
+def duration_hint(tree: Tree, pos: int) -> str:
+    """Return the hours of days and weeks, which durations do not have, or what they have."""
+    for node, _ in tree.at(pos):
+        text = node.value if isinstance(node, Literal) else None
+        days = _DAYS.fullmatch(text) if isinstance(text, str) else None
+        if days is not None and text:
+            weeks, whole, hours = (int(each or 0) for each in days.groups())
+            return f"write '{(weeks * 7 + whole) * 24 + hours}h'; h is the largest unit"
+    return "write a number with h, m, s or ms, such as '24h' or '1h30m'"
 
 
 def pattern_hint(tree: Tree, pos: int) -> str:

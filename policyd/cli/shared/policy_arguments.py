@@ -164,6 +164,8 @@ def _hint(
         if error.option_name not in _FLAGS or not reads_paths:
             return None
         return "policies are given as PATHS", list(_without_flags(arguments))
+    if isinstance(error, click.MissingParameter) and (found := _option_of_files(error, arguments)):
+        return found
     if not any(_is_policies(each) for each in parameters) or not _is_mixed_up(error):
         return None
     words: list[str] = []
@@ -184,6 +186,26 @@ def _hint(
             return None
         words = ["-p", "POLICIES", *arguments]
     return "policies are given with -p", words
+
+
+def _option_of_files(
+    error: click.MissingParameter, arguments: Sequence[str]
+) -> tuple[str, list[str]] | None:
+    """Return the arguments of a command that takes files by options only, with the missing one."""
+    context, option = error.ctx, error.param
+    if context is None or option is None or _is_policies(option):
+        return None
+    files = isinstance(option, click.Option) and isinstance(option.type, click.Path)
+    if not files or any(isinstance(each, click.Argument) for each in context.command.params):
+        return None
+    given, words = _positional(context, arguments), list[str]()
+    for word in arguments:
+        if word in given:
+            given.remove(word)
+            words.append("-p" if holds_policies(word) else option.opts[0])
+        words.append(word)
+    named = option.opts[0] in words
+    return (f"{option.name} are given with {option.opts[0]}", words) if named else None
 
 
 def _instead(context: click.Context, option: str) -> str:

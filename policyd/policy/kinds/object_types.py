@@ -74,6 +74,10 @@ class ObjectTypes:
         self._roots[name] = self._kinds.definition_name(gvk)
         return Type(name)
 
+    def of_schema(self, name: str, schema: JSONObject) -> Type:
+        """Return the type, with this name, of the values of a schema without references."""
+        return self._type(name, schema)
+
     def find(self, name: str) -> Type | None:
         return Type(name) if name in self._schemas else self.structs.find(name)
 

@@ -53,6 +53,12 @@ MISTAKES = [
         "write object.list.all(l, l.image.startsWith('a')) for all items, .exists(l, …) for any, "
         ".map(l, l.image) for",
     ),
+    (
+        "object.list»[*].image.startsWith('registry.example.com/a/long/path')",
+        "no index [*]",
+        "write object.list.all(l, l.image.startsWith(…)) for all items, .exists(l, …) for any, "
+        ".map(l, l.image) for",
+    ),
     ("object.list.map(c»: c.a).size() > 0", "a ':' cannot follow", "write object.list.map(c, c.a)"),
     ("object.list.every(c»: c.a == 1)", "cannot follow", "write object.list.all(c, c.a == 1)"),
     ("'a' »not in object.list", "no operator 'not in'", "write !('a' in object.list)"),

@@ -34,6 +34,25 @@ TYPED = {
 }
 
 
+# What is typed of commands that take files by options only, and the hint.
+FILES = {
+    "captures": (
+        "compare cap -p pol --against w.yaml",
+        "captures are given with --captures: policyd compare --captures cap -p pol --against w.yaml",
+    ),
+    "captures and policies": (
+        "compare cap pol --against w.yaml",
+        "captures are given with --captures: policyd compare --captures cap -p pol --against w.yaml",
+    ),
+    "configurations": (
+        "webhooks check -p pol w.yaml",
+        "files are given with -f: policyd webhooks check -p pol -f w.yaml",
+    ),
+    "no file": ("webhooks check -p pol", ""),
+    "policies alone": ("compare pol --against w.yaml", ""),
+}
+
+
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -51,6 +70,14 @@ def test_the_error_shows_the_command_that_was_meant(typed: str, message: str, me
     assert message in done.stderr
     _, _, hint = done.stderr.partition("\n  hint: policies are given ")
     assert hint.rstrip().partition(": ")[2] == (meant and f"policyd {meant}")
+
+
+@pytest.mark.parametrize(("typed", "hint"), FILES.values(), ids=FILES)
+def test_the_error_shows_the_option_of_files(typed: str, hint: str) -> None:
+    done = within(*shlex.split(typed))
+    assert done.returncode == 2
+    assert "Missing option" in done.stderr
+    assert done.stderr.partition("\n  hint: ")[2].rstrip() == hint
 
 
 def test_the_project_names_the_policies() -> None:

@@ -136,6 +136,9 @@ def test_the_schema_of_the_kind_gives_the_hint(
 @pytest.mark.parametrize(
     ("expression", "message", "hint"),
     [
+        ("duration('7d') > duration('1s')", "invalid duration argument", "write '168h'"),
+        ("duration('1w2d3h') > duration('1s')", "invalid duration argument", "write '219h'"),
+        ("duration('') > duration('1s')", "invalid duration argument", "'1h30m'"),
         ("duration('5 minutes') > duration('1s')", "invalid duration argument", "'1h30m'"),
         ("timestamp('2027-03-31') < timestamp('2027-03-31T00:00:00Z')",
          "invalid timestamp argument", "'2027-03-31T00:00:00Z'"),

@@ -290,6 +290,26 @@ def test_what_fits_a_subresource(subresources: list[JSONObject], expression: str
     assert check_one(expression, *subresources) == []
 
 
+@pytest.mark.parametrize("kind", ["exec", "attach", "portforward", "proxy"])
+@pytest.mark.parametrize(
+    ("expression", "hint"),
+    [
+        ("object.metadata.name != 'db-0'", "write request.name"),
+        ("object.metadata.?namespace.orValue('') != 'db'", "write request.namespace"),
+        ("object.?metadata.?name.orValue('') != 'db-0'", "write request.name"),
+        ("object.metadata.labels.size() > 0", "request.name and request.namespace identify"),
+        ("has(object.metadata)", "request.name and request.namespace identify"),
+    ],
+)
+def test_connections_have_their_names_in_the_request(kind: str, expression: str, hint: str) -> None:
+    rules = [rule(f"pods/{kind}", operations=CONNECT)]
+    document = policy(
+        matchConstraints={"resourceRules": rules}, validations=[{"expression": expression}]
+    )
+    (found,) = list(type_check(LintRun(loaded(document))))
+    assert hint in found.hint
+
+
 EVERY = rule("*", group="*", version="*")
 ANY_KIND: list[tuple[JSONObject, str, list[str]]] = [
     (EVERY, "object.metadata.lables == {}",

@@ -73,6 +73,24 @@ MISTAKES = [
     ("a: {{}}\n", (1, 5), "begins with {{", "render the template first"),
     ("a: {{[b]}}\n", (1, 5), "begins with {{", "render the template first"),
     (
+        "- message: {{ object.metadata.name }} is not allowed\n",
+        (1, 12),
+        "begins with {{",
+        "write messageExpression: \"object.metadata.name + ' is not allowed'\"",
+    ),
+    (
+        "message: {{ request.object.kind }} isn't {{ x }}\n",
+        (1, 10),
+        "begins with {{",
+        "write messageExpression: \"object.kind + ' …'\"",
+    ),
+    (
+        "message: {{ object.kind }}\n",
+        (1, 11),
+        "begins with {{",
+        "object.kind in an expression or messageExpression",
+    ),
+    (
         "a: {{ request.namespace }}\n",
         (1, 5),
         "begins with {{",

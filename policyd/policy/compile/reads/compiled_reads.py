@@ -114,9 +114,10 @@ def compiled_read(read: PolicyRead, key: Program | None, used: Iterable[KeyPath]
     )
 
 
-def read_type(read: PolicyRead) -> Type:
-    """Return the type of ``reads.NAME``."""
-    return INDEX if read.key.strip() else OBJECTS
+def read_type(read: PolicyRead, item: Type = DYN) -> Type:
+    """Return the type of ``reads.NAME``, whose objects have the type ``item``."""
+    objects = list_of(item)
+    return map_of(STRING, objects) if read.key.strip() else objects
 
 
 def _wrong(keys: list[object]) -> Iterator[str]:

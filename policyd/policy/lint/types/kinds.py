@@ -16,13 +16,14 @@ from policyd.cel.syntax.source import Issue
 from policyd.cel.types.structs import ADMISSION, VARIABLES, Structs
 from policyd.cel.types.types import DYN, Kind, Type
 from policyd.errors import CelSyntaxError
-from policyd.mutation.schemas.schemas import Gvk
+from policyd.mutation.schemas.schemas import ANY_KIND, Gvk
 from policyd.policy.compile.reads.compiled_reads import read_type
 from policyd.policy.kinds.controllers import CONTROLLERS, controller_rules
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.object_types import KindSchemas, ObjectTypes
 from policyd.policy.kinds.plural import plural
 from policyd.policy.kinds.subresources import Subresource, subresources_named
+from policyd.policy.lint.types.inline_params import schema_of
 from policyd.policy.model.expressions import KEY, VARIABLE, PolicyExpression, expressions_of
 from policyd.policy.model.kinds import (
     AnyPolicy,
@@ -310,9 +311,14 @@ def _declared(
         typed = objects.of_kind(Gvk(group, version, kind.kind)) if gvk is not None else None
         yield "params", typed or DYN
     elif isinstance(policy, Policy) and policy.spec.params is not None:
-        yield "params", DYN
+        # Its name is no path of an expression, which would be the name of the type.
+        known = objects.of_schema("Params", schema_of(policy.spec.params))
+        yield "params", known if gvk is not None else DYN
     if isinstance(policy, Policy):
-        yield from ((f"reads.{each.name}", read_type(each)) for each in policy.spec.reads)
+        for read in policy.spec.reads:
+            group, _, version = read.api_version.rpartition("/")
+            item = objects.of_kind(Gvk(group, version, read.kind)) or objects.of_kind(ANY_KIND)
+            yield f"reads.{read.name}", read_type(read, item if gvk and item else DYN)
     if policy.spec.variables:
         yield "variables", VARIABLES
 

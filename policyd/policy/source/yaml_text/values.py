@@ -25,14 +25,19 @@ _TEMPLATE = "a value that begins with {{ is a YAML object in another"
 _OF_REQUEST = ("object", "oldObject")
 
 
-def template(inner: str) -> Explanation:
+def template(inner: str, key: str = "", after: str = "") -> Explanation:
     """``{{ … }}`` of Helm, or of Kyverno, whose variables are paths of the request."""
     first, *rest = inner.strip().split(".")
     if not rest or not all(each.isidentifier() for each in (first, *rest)):
         hint = "render the template first (helm template), or put the value in quotes"
         return Explanation(_TEMPLATE, hint)
     path = ".".join(rest if first == "request" and rest[0] in _OF_REQUEST else (first, *rest))
-    return Explanation(_TEMPLATE, f'write "${{{path}}}" in an overlay, {path} in an expression')
+    if key == "message":
+        plain = not set("'\"\\{") & set(after)
+        text = f" + '{after if plain else ' …'}'" if after else ""
+        return Explanation(_TEMPLATE, f'write messageExpression: "{path}{text}"')
+    hint = f'write "${{{path}}}" in an overlay, {path} in an expression or messageExpression'
+    return Explanation(_TEMPLATE, hint)
 
 
 def sign(row: YamlRow) -> Explanation | None:
@@ -41,7 +46,8 @@ def sign(row: YamlRow) -> Explanation | None:
     if what is None:
         return None
     if row.value.startswith("{{"):
-        return template(row.value[2:].partition("}}")[0])
+        inner, _, after = row.value[2:].partition("}}")
+        return template(inner, row.key or "", after)
     if row.value[:1] in "[{" and _closes(row.value):
         return None
     whole = without_comment(row.value) if row.value[0] in _NEVER_MEANT else ""
