@@ -281,7 +281,7 @@ class Reflector:
                 answered = True
             finally:
                 self.report(answered, perf_counter_ns() - started)
-            # What is newer than the last known version follows at once.
+            # Events after the last known version follow at once.
             self._current_at = self._opened_at = self.clock()
             self.problem, self.status, self._watching = "", 0, True
             self._assess()
