@@ -270,7 +270,7 @@ DOCUMENTS = [
     *((POLICY, FAIL, f"  mutations: [{{patchType: Overlay, overlay: {overlay}}}]\n", place, remedy)
       for overlay, place, remedy in [
           ("{spec: {template: {}}}", "8:53", "a Pod has no template: write here what is below "),
-          ("{spec: {image: a}}", "8:53", "write it below the items of containers"),
+          ("{spec: {image: a}}", "8:53", "write it below containers[]"),
           ("{spec: {runAsUser: 1}}", "8:53", "write it below securityContext"),
           ("{spec: {labels: {}}}", "8:53", "write it below metadata of the object"),
           ("{spec: {foo: 1}}", "8:53", "known fields: activeDeadlineSeconds, affinity, "),
