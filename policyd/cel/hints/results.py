@@ -56,6 +56,8 @@ def result_hint(expr: Expr, found: Type, wanted: tuple[Type, ...]) -> str:
 
 
 def _bool(expr: Expr, text: str, found: Type) -> str:
+    if found == BOOL:
+        return f"write a comparison: {text} == true"
     if found == DYN:
         return "the checker cannot know the type: compare, as in `... == true`"
     if is_optional(found):
