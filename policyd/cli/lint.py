@@ -28,6 +28,7 @@ from policyd.policy.lint.all import all_advice
 from policyd.policy.lint.details.explaining import explanation
 from policyd.policy.lint.lint_rules import RULES, faults, nearest, refused, suppress
 from policyd.policy.lint.run import LintRun
+from policyd.policy.lint.type_check import with_types
 from policyd.policy.lint.version_needs import needed_by_policy
 from policyd.policy.source.files import SourceFile, read
 from policyd.policy.source.json_text.encoding import json_bytes
@@ -291,7 +292,8 @@ def _find(
         errors += missing_policies(suite, files)
     if strict and not any(problem.severity == "error" for problem in errors):
         errors += not_idempotent(compiled, sources)
-    advice = all_advice(LintRun(sources, datetime.now(UTC).date(), target))
+    run = LintRun(sources, datetime.now(UTC).date(), target)
+    errors, advice = with_types(run, errors), all_advice(run)
     if not errors and paths:
         advice += _no_policies(sources, paths)
     kept, unused = suppress([*errors, *advice], sources.lint_comments, disabled)
@@ -321,13 +323,8 @@ def _said_once(problems: Sequence[Problem]) -> Iterator[Problem]:
 def _no_policies(sources: Sources, paths: Sequence[Path]) -> Iterator[Problem]:
     message = without_policies(sources, paths)
     if message:
-        yield Problem(
-            message,
-            file=str(paths[0]),
-            hint=NO_POLICIES_HINT,
-            rule="no-policies",
-            severity="advice",
-        )
+        first, rule = str(paths[0]), "no-policies"
+        yield Problem(message, first, hint=NO_POLICIES_HINT, rule=rule, severity="advice")
 
 
 def not_idempotent(policies: CompiledPolicySet, sources: Sources) -> Iterator[Problem]:

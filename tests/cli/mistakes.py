@@ -256,6 +256,10 @@ DOCUMENTS = [
      "did you mean object.metadata.labels?"),
     (POLICY, "object.metadata.name != 'x'", "object.spec.template.spec.hostname != 'x'", "10:28",
      "write object.spec.containers and the like: a Pod has no template"),
+    (POLICY, "object.metadata.name != 'x'", "object.spec.priority", "10:17",
+     "write a comparison: object.spec.priority > 0"),
+    (POLICY, "object.metadata.name != 'x'", "object.spec.hostNetwork", "10:17",
+     "write a comparison: object.spec.hostNetwork == true"),
     (POLICY, "object.metadata.name != 'x'", "object.metadata.app != 'x'", "10:32",
      "write object.metadata.labels['app'] for a label"),
     (POLICY, "object.metadata.name != 'x'",
@@ -270,7 +274,7 @@ DOCUMENTS = [
     *((POLICY, FAIL, f"  mutations: [{{patchType: Overlay, overlay: {overlay}}}]\n", place, remedy)
       for overlay, place, remedy in [
           ("{spec: {template: {}}}", "8:53", "a Pod has no template: write here what is below "),
-          ("{spec: {image: a}}", "8:53", "write it below the items of containers"),
+          ("{spec: {image: a}}", "8:53", "write it below containers[]"),
           ("{spec: {runAsUser: 1}}", "8:53", "write it below securityContext"),
           ("{spec: {labels: {}}}", "8:53", "write it below metadata of the object"),
           ("{spec: {foo: 1}}", "8:53", "known fields: activeDeadlineSeconds, affinity, "),

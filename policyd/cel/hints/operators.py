@@ -89,13 +89,20 @@ def arrow(s: SourcePieces, at: int) -> Mistake | None:
     if sign == "=>" and not opened:  # or an implication
         return Mistake(s[at].pos, "CEL has no operator =>", "write >=")
     names = [s.text(n) for n in range(begin, at) if s[n].kind == "IDENTIFIER"]
-    method = s.text(begin - 2) if s.text(begin - 1) == "(" else ""
     what = f"CEL has no functions written with {sign}"
     if len(names) > 1:
         return Mistake(s[at].pos, what, _FOLDS)
+    name = names[0] if names else "x"
+    return Mistake(s[at].pos, what, f"write {_macro(s, begin - 1, name, at + 2, sign)}")
+
+
+def _macro(s: SourcePieces, opening: int, name: str, begin: int, sign: str) -> str:
+    """Return the macro for a method whose bracket is at ``opening``, and the body at ``begin``."""
+    method = s.text(opening - 1) if s.text(opening) == "(" else ""
     method = _METHODS.get(method, method or "all")
-    body = short(s.between(at + 2, s.end_of_part(at + 2)), "…")
-    return Mistake(s[at].pos, what, f"write list.{method}({names[0] if names else 'x'}, {body})")
+    of = s.path_before(opening - 2) if s.text(opening - 2) == "." else ""
+    body = short(s.between(begin, s.end_of_part(begin)), "…")
+    return f"{short(of, 'list', 60)}.{method}({name}, {'…' if sign in body else body})"
 
 
 def ampersand(s: SourcePieces, at: int) -> Mistake | None:
@@ -105,10 +112,9 @@ def ampersand(s: SourcePieces, at: int) -> Mistake | None:
 def bar(s: SourcePieces, at: int) -> Mistake | None:
     word = s.text(at + 1)
     if s.text(at - 1) == "(" and s.text(at + 2) == "|" and s[at + 1].kind == "IDENTIFIER":
-        method = _METHODS.get(s.text(at - 2), s.text(at - 2) or "all")
-        body = short(s.between(at + 3, s.end_of_part(at + 3)), "…")
         what = "CEL has no functions written with | |"
-        return Mistake(s[at].pos, what, f"write list.{method}({word}, {body})", s[at + 2].pos + 1)
+        instead = f"write {_macro(s, at - 1, word, at + 3, f'|{word}|')}"
+        return Mistake(s[at].pos, what, instead, s[at + 2].pos + 1)
     if word not in _FILTERS:
         return Mistake(s[at].pos, "CEL has no operator |", "write || for a logical or")
     if word in ("length", "size", "count"):

@@ -16,6 +16,7 @@ from policyd.cel.syntax.ast import (
     ListExpr,
     Literal,
     MapExpr,
+    Select,
     StructExpr,
 )
 from policyd.cel.types.types import (
@@ -35,6 +36,8 @@ from policyd.cel.types.types import (
 )
 
 _NUMBERS = (INT, UINT, DOUBLE)
+_OPPOSITES = {"_==_": "_!=_", "_<_": "_>=_", "_<=_": "_>_"}
+_OPPOSITES |= {opposite: each for each, opposite in _OPPOSITES.items()}
 _ITEMS = {INT: "0", UINT: "0u", DOUBLE: "0.0"}
 
 
@@ -53,6 +56,8 @@ def result_hint(expr: Expr, found: Type, wanted: tuple[Type, ...]) -> str:
 
 
 def _bool(expr: Expr, text: str, found: Type) -> str:
+    if found == BOOL:
+        return f"write a comparison: {text} == true"
     if found == DYN:
         return "the checker cannot know the type: compare, as in `... == true`"
     if is_optional(found):
@@ -62,6 +67,11 @@ def _bool(expr: Expr, text: str, found: Type) -> str:
     if found == STRING:
         if isinstance(expr, Literal) and expr.value in ("true", "false"):
             return f"write {expr.value} without quotes"
+        if valid := _valid(expr):
+            return (
+                "a validation is true or false: write the condition under which the object is "
+                f"valid: {valid}; its text belongs in message or messageExpression"
+            )
         return f"write a comparison: {text} == '…'; a text for users belongs in messageExpression"
     if found in _NUMBERS:
         if isinstance(expr, Literal):
@@ -81,6 +91,40 @@ def _bool(expr: Expr, text: str, found: Type) -> str:
     if found.name == "kubernetes.authorization.Decision":
         return f"write {held(text)}.allowed()"
     return "write a comparison, or call a function that gives a bool"
+
+
+def _valid(expr: Expr) -> str:
+    """Return when ``C ? 'text' : ''`` has no text; empty for other expressions."""
+    if not isinstance(expr, Call) or expr.function != "_?_:_":
+        return ""
+    condition, yes, no = expr.args
+    if _is_empty(yes):
+        return _bare(condition)
+    if _is_empty(no):
+        return _negated(condition)
+    rest = _valid(no)
+    parts = (_negated(condition), rest) if rest else ()
+    return " && ".join(f"({each})" if "||" in each else each for each in parts)
+
+
+def _is_empty(expr: Expr) -> bool:
+    return isinstance(expr, Literal) and expr.value == ""
+
+
+def _bare(expr: Expr) -> str:
+    """Return a condition as a whole expression, whose type the checker must know."""
+    text = shown(expr, "CONDITION")
+    field = isinstance(expr, Select) and not expr.test_only
+    return f"{text} == true" if field or getattr(expr, "function", "") == "_[_]" else text
+
+
+def _negated(expr: Expr) -> str:
+    function = expr.function if isinstance(expr, Call) else ""
+    if isinstance(expr, Call) and function == "!_":
+        return _bare(expr.args[0])
+    if isinstance(expr, Call) and function in _OPPOSITES:
+        return shown(replace(expr, function=_OPPOSITES[function]), "CONDITION")
+    return f"!{held(shown(expr, 'CONDITION'))}"
 
 
 def _patches(text: str, found: Type) -> str:

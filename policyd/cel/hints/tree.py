@@ -56,14 +56,17 @@ class Tree:
 
 
 def shown(node: Expr, instead: str = "x") -> str:
-    """Return an expression on one line, if it is short enough for a hint."""
+    """Return an expression on one line, if it is short enough for a hint; a condition with ``?``
+    in parentheses, since any operator may follow.
+    """
     try:
         text = unparse(node)
     except TypeError:  # an internal node of a macro
         return instead
     if len(text) > _LONGEST or "@" in text:
         return instead
-    return text if "'" in text else text.replace('"', "'")
+    text = text if "'" in text else text.replace('"', "'")
+    return f"({text})" if isinstance(node, Call) and node.function == "_?_:_" else text
 
 
 def held(text: str) -> str:

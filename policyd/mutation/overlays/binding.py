@@ -63,7 +63,7 @@ def bind(
 
     ``expressions`` counts its expressions; ``guards`` are extra conditions of the whole overlay.
     """
-    binder = Binder(native=schema.native)
+    binder = Binder(schema.root.type, schema.native)
     for member in tree.members:
         if member.name in _IDENTITY:
             message = f"an overlay cannot change the {member.name} of an object"
@@ -77,8 +77,11 @@ def bind(
 
 @dataclass(slots=True)
 class Binder:
-    """Turns nodes into changes. ``native``: constants are printed as the Go type prints them."""
+    """Turns nodes into changes of a ``root``. ``native``: constants are printed as its Go type
+    prints them.
+    """
 
+    root: SchemaType
     native: bool
     faults: list[Fault] = field(default_factory=list)
 
@@ -146,7 +149,7 @@ class Binder:
         for member in node.members:
             below = kind.fields.get(member.name, kind.extra)
             if below is None:
-                self.faults.append(_unknown(member.path, member.name, kind))
+                self.faults.append(self._unknown(member.path, member.name, kind))
                 continue
             names.append(shared_key(member.name))
             at = f"{where}.{member.name}" if where else member.name
@@ -154,12 +157,12 @@ class Binder:
         added = {each.name for each in node.members if each.added}
         return MapChange(names, changes, added, empty=node.empty)
 
+    def _unknown(self, path: FieldPath, name: str, kind: SchemaType) -> Fault:
+        # Only for what is misspelled.
+        from policyd.mutation.schemas.unknown_fields import field_hint
 
-def _unknown(path: FieldPath, name: str, kind: SchemaType) -> Fault:
-    # Only for what is misspelled.
-    from policyd.mutation.schemas.unknown_fields import field_hint
-
-    return Fault(path, f'unknown field "{name}"', field_hint(name, kind), at_key=True)
+        hint = field_hint(name, kind, self.root)
+        return Fault(path, f'unknown field "{name}"', hint, at_key=True)
 
 
 def _list(binder: Binder, node: List, at: Field, where: str) -> OverlayChange:

@@ -5,20 +5,30 @@ from policyd.bounded_text import few
 from policyd.near_names import did_you_mean
 
 _MANY = 15  # fields; a longer list in a hint is unreadable
-_DEEPEST, _WIDEST = 4, 1000  # levels and fields that are looked at for one of that name
+_DEEPEST, _WIDEST = 8, 5000  # levels and fields that are looked at for one of that name
+_MOST_HOMES = 3  # types with a field of that name; more of them say nothing
+_ALIKE = 0.85  # of names of which one is the other misspelt, whatever else has that name
 _METADATA = frozenset({"labels", "annotations"})
 _TEMPLATES = ("template", "jobTemplate")
+# Nobody writes the status; the other containers have the fields of containers; the claim of an
+# ephemeral volume is a separate object.
+_LEFT_OUT = frozenset({"status", "initContainers", "ephemeralContainers", "ephemeral"})
 
 
-def field_hint(name: str, kind: SchemaType) -> str:
-    """Return a hint for a field that a type lacks; the field may be one further down."""
+def field_hint(name: str, kind: SchemaType, root: SchemaType) -> str:
+    """Return a hint for a field that a type lacks; it may be one further down, or elsewhere below
+    ``root``, the type of the object.
+    """
     known = sorted(kind.fields)
-    if hint := did_you_mean(name, known):
+    if hint := did_you_mean(name, known, ratio=_ALIKE):
         return hint
     if name in _TEMPLATES and "containers" in known:
         return f"a Pod has no {name}: write here what is below {name}.spec"
-    if home := _home(name, kind):
+    elsewhere = _LEFT_OUT | {"metadata"}
+    if home := _home(name, kind, _LEFT_OUT) or _home(name, root, elsewhere):
         return f"write it below {home}"
+    if hint := did_you_mean(name, known):
+        return hint
     if name in _METADATA and "metadata" not in known:
         return "write it below metadata of the object"
     listed = f"known fields: {few(known, _MANY)}" if known else ""
@@ -26,30 +36,29 @@ def field_hint(name: str, kind: SchemaType) -> str:
     return f"{below}{listed}"
 
 
-def _home(name: str, kind: SchemaType) -> str:
+def _home(name: str, kind: SchemaType, left_out: frozenset[str]) -> str:
     """Return the field that has a field of this name, fields of a Pod's template and its
-    containers first: ``securityContext``, ``the items of containers``.
+    containers first: ``securityContext``, ``containers[]``.
     """
     level, looked = [("", kind)], 0
     for _ in range(_DEEPEST):
+        homes = [path for path, each in level if path and name in each.fields]
+        if homes:
+            return homes[0] if len(homes) <= _MOST_HOMES else ""
         below: list[tuple[str, SchemaType]] = []
         for path, each in level:
+            looked += len(each.fields)
+            if looked > _WIDEST:
+                return ""
             for key, field in each.fields.items():
-                looked += 1
-                if looked > _WIDEST:
-                    return ""
-                if path and key == name:
-                    return path
                 at, item = f"{path}.{key}".lstrip("."), field.type.item
+                if key in left_out:
+                    continue
                 if field.type.fields:
                     below.append((at, field.type))
-                elif item is not None and item.type.fields and not path.startswith("the items"):
-                    below.append((f"the items of {at}", item.type))
+                elif item is not None and item.type.fields:
+                    below.append((f"{at}[]", item.type))
         level = sorted(
-            below, key=lambda each: ("template" not in each[0], not _is_containers(each[0]))
+            below, key=lambda each: ("template" not in each[0], "containers[]" not in each[0])
         )
     return ""
-
-
-def _is_containers(path: str) -> bool:
-    return path.startswith("the items") and path.endswith((" containers", ".containers"))

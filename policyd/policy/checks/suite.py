@@ -153,8 +153,8 @@ def _check_names(obj: Mapping[str, object], path: str) -> None:
         if field is None:
             return
         below = field_below(field, part)
-        if below is None and field.type.fields:
-            hint = field_hint(part, field.type)
+        if below is None and field.type.fields and schema is not None:
+            hint = field_hint(part, field.type, schema.root.type)
             raise PathError(path, f"{part}: {obj['kind']} has no such field there", hint)
         field = below
 

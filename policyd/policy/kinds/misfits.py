@@ -45,7 +45,7 @@ def misfits_of(value: object, field: Field, at: FieldPath) -> Iterator[FormProbl
                 if known is not None:
                     below.append((inner, known.type, (*path, name)))
                 elif kind.fields:
-                    message, hint = f'unknown field "{name}"', field_hint(name, kind)
+                    message, hint = f'unknown field "{name}"', field_hint(name, kind, field.type)
                     yield FormProblem((*path, name), message, hint, at_key=True, rule=RULE)
         elif isinstance(each, list) and kind.is_list and kind.item is not None:
             item = kind.item.type

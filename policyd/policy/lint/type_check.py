@@ -8,12 +8,14 @@ what those write is checked by ``mutations``. ``kinds/object_types`` and ``cel/c
 the differences from the API server: expressions that work at run time get no warning.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from policyd.cel.hints.explaining import hint_at
+from policyd.cel.hints.results import result_hint
 from policyd.cel.syntax.ast import Checked
 from policyd.cel.syntax.source import MAX_ERRORS, Issue, Source
+from policyd.cel.types.types import BOOL, DYN
 from policyd.errors import Problem
 from policyd.mutation.schemas.schemas import ANY_KIND, Gvk
 from policyd.policy.lint.guards.cases import matches_any
@@ -30,6 +32,7 @@ from policyd.policy.model.kinds import AnyPolicy
 from policyd.policy.source.loaded_documents import Document
 
 RULE = "type-check"
+_UNTYPED = "must evaluate to bool but got dyn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,29 @@ class TypeErrors:
             hint = self.hint or ("" if tree is None else hint_at(tree, pos, first))
             found = Problem(by_kinds(messages), hint=hint, rule=RULE, severity="advice")
             yield self.document.placed(source.at(pos, found), self.path)
+
+
+def with_types(run: LintRun, problems: Sequence[Problem]) -> list[Problem]:
+    """Return problems with better hints where a value has no type that CEL knows, and one that all
+    kinds of its objects have in their schemas.
+    """
+    untyped = [each for each in problems if each.message == _UNTYPED]
+    hints: dict[int, str] = {}
+    for document, policy in run.policies() if untyped else ():
+        kinds = [run.typed.of(policy, gvk) for gvk in kinds_of(policy, run.typed.schemas)]
+        for each in run.typed.expressions(policy):
+            place = document.placed(Problem("", line=1, column=1), each.at)
+            checked = [found for types in kinds if (found := types.checked(each.text))]
+            known = {found.result_type for found in checked}
+            if each.role is VALIDATION and len(known) == 1 and DYN not in known:
+                remedy = result_hint(checked[0].expr, known.pop(), (BOOL,))
+                same = (place.file, place.path, place.document)
+                hints |= {
+                    id(other): remedy
+                    for other in untyped
+                    if (other.file, other.path, other.document) == same
+                }
+    return [replace(each, hint=hints.get(id(each), each.hint)) for each in problems]
 
 
 def type_check(run: LintRun) -> Iterator[Problem]:

@@ -146,6 +146,8 @@ OPERANDS = [
     ("object.a.startsWith('b') || 'c'", "write object.a.startsWith('c')"),
     ("object.a == 'b' || 'c' || object.d", "write object.a == 'c'"),
     ("1 || optional.none()", "write a comparison: 1 > 0"),
+    ("object.a && (object.b ? 'c' : 'd')", "comparison: (object.b ? 'c' : 'd') != '', or == '…'"),
+    ("!(object.b ? 'c' : 'd')", "write (object.b ? 'c' : 'd') == ''"),
     ("object.a && 'c'", "write a comparison: 'c' != '', or == '…'"),
     ("size(object.a) in ['1', '2']", "write string(size(object.a)) in ['1', '2']"),
     ("request.name in [1, 2]", "write int(request.name) in [1, 2]"),
@@ -197,6 +199,8 @@ def test_one_hint_for_a_comparison_of_quantities(expression: str, want: str) -> 
 
 RESULTS = [
     ("request.name", BOOL, "write a comparison: request.name == '…'"),
+    ("object.a ? 1 : 2", BOOL, "write a comparison: (object.a ? 1 : 2) > 0"),
+    ("object.a ? 'b' : 'c'", BOOL, "write a comparison: (object.a ? 'b' : 'c') == '…'"),
     ("'true'", BOOL, "write true without quotes"),
     ("1", BOOL, "write true or false"),
     ("size(object.a)", BOOL, "write a comparison: size(object.a) > 0"),
@@ -228,6 +232,32 @@ RESULTS = [
 @pytest.mark.parametrize(("expression", "expect", "want"), RESULTS)
 def test_results_of_other_types(expression: str, expect: Type, want: str) -> None:
     assert want in hint(expression, MUTATION, expect)
+
+
+VALID = [
+    ("object.a > 3 ? 'many' : ''", "object.a <= 3"),
+    ("object.a == 'b' ? 'no ' + object.a : ''", "object.a != 'b'"),
+    ("object.a in [1, 2] ? 'no' : ''", "!(object.a in [1, 2])"),
+    ("!object.a ? 'no' : ''", "object.a == true"),
+    ("object['a'] ? '' : 'no'", "object['a'] == true"),
+    ("!(object.a && object.b) ? 'no' : ''", "object.a && object.b"),
+    ("has(object.a) ? '' : 'no'", "has(object.a)"),
+    ("has(object.a) || object.b ? 'no' : ''", "!(has(object.a) || object.b)"),
+    ("object.a < 1 ? 'few' : (object.a > 3 ? 'many' : '')", "object.a >= 1 && object.a <= 3"),
+    (
+        "object.a ? 'no' : (object.b || object.c ? '' : 'many')",
+        "!object.a && (object.b || object.c)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("expression", "want"), VALID)
+def test_a_condition_in_place_of_the_text_of_a_refusal(expression: str, want: str) -> None:
+    assert hint(expression, VALIDATION, BOOL) == (
+        "a validation is true or false: write the condition under which the object is valid: "
+        f"{want}; its text belongs in message or messageExpression"
+    )
+    Environment.admission().check(want, expect=(BOOL,))
 
 
 def test_fields_of_patches() -> None:

@@ -98,7 +98,7 @@ def _check(
     checked: Checked, schema: KindSchema | None, types: KindTypes, *, merges: bool
 ) -> Iterator[MutationFinding]:
     root = schema.root if schema is not None else None
-    values = WrittenValues(checked.types, merges, schema is not None and schema.native)
+    values = WrittenValues(checked.types, merges, schema is not None and schema.native, root)
     if merges:
         yield from values.findings(checked.expr, root, "", "Object")
         return

@@ -122,7 +122,7 @@ def follow(
             here = kind.fields.get(step, kind.extra)
             if here is None:
                 message = f"{shown(above) or 'the object'} has no field '{step}'"
-                hint = _written_otherwise(step, above, kind) or field_hint(step, kind)
+                hint = _written_otherwise(step, above, kind) or field_hint(step, kind, root.type)
                 return None, MutationFinding(pos, message, hint, certain=native)
         else:
             here = None if kind.fields else kind.extra

@@ -49,11 +49,13 @@ class WrittenValues:
 
     ``types`` are the static types by node id. ``merges``: an ApplyConfiguration, else the values of
     a JSONPatch. ``native``: the kind has a Go type, so an unknown field is an error, not dropped.
+    ``root`` is the schema of the object, if it is known.
     """
 
     types: Mapping[int, Type]
     merges: bool
     native: bool
+    root: Field | None
 
     def findings(
         self, node: Expr, at: Field | None, where: str, expected: str = ""
@@ -178,9 +180,8 @@ class WrittenValues:
 
     def _unknown(self, pos: int, name: str, kind: SchemaType, where: str) -> MutationFinding:
         message = f"{where or 'the object'} has no field '{name}'"
-        return MutationFinding(
-            pos, message, field_hint(name, kind), certain=self.native or self.merges
-        )
+        hint = field_hint(name, kind, kind if self.root is None else self.root.type)
+        return MutationFinding(pos, message, hint, certain=self.native or self.merges)
 
     def _is_atomic(self, node: Expr, kind: SchemaType) -> bool | None:
         """Whether a value is a list or map that is only replaced as a whole; None: if it is one."""

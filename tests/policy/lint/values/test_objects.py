@@ -36,7 +36,7 @@ WRONG = [
      "did you mean labels?"),
     ("image: b", "imge: b", "spec.containers[0].imge", 'unknown field "imge"', "did you mean image?"),
     (PLAIN, "spec: {image: b, containers: []}", "spec.image", 'unknown field "image"',
-     "write it below the items of containers"),
+     "write it below containers[]"),
     (PLAIN, "spec: {containers: {name: a}}", "spec.containers", "expected a list, got a map",
      "write a list: each item after '- '"),
     ("{name: web}", "{name: web, labels: {a: true}}", "metadata.labels.a",
