@@ -39,6 +39,7 @@ OTHERS = {
     "--diff-filter": "git",
     "--dirty": "git",
     "--dry-run": "kubectl",
+    "--enable-aggregator-routing": "kube-apiserver",
     "--event-ttl": "kube-apiserver",
     "--exclude-standard": "git",
     "--extra-index-url": "pip",
