@@ -16,7 +16,7 @@ from policyd.option_values import service_port
 from policyd.placement.placement import MODES, PlacementMode
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
 
-# The name that DNS has for a Service, which begins with that of the Service.
+# The name of a Service in DNS, which begins with NAME.NAMESPACE.
 _DNS_NAME = re.compile(
     r"(?:(?P<given>[-a-z0-9]+)/)?(?P<name>[-a-z0-9]+)\.(?P<namespace>[-a-z0-9]+)"
     r"(?:\.svc(?:\.[-.a-z0-9]*)?)?(?P<port>(?::\d+)?)"
