@@ -73,6 +73,7 @@ ALLOWED = {
     "policyd/policy/model/exceptions.py": "a date of ten characters",
     "policyd/policy/model/names.py": "names of Kubernetes",
     "policyd/policy/model/value_hints.py": "a date in another notation",
+    "policyd/policy/lint/mutations/failed.py": "the path in a message of a patch, by a command",
     "policyd/policy/lint/overlaps.py": "a step of a path",
     "policyd/policy/checks/document_checks.py": "one character",
     "policyd/policy/source/splitting.py": "separators of YAML documents",

@@ -12,7 +12,13 @@ from policyd.admission.engine import Webhook
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.api.policy_set import PolicySet
 from policyd.cli.shared.authorizer import authorizer_option
-from policyd.cli.shared.policy_options import enforce_all_option, loaded, policies_option
+from policyd.cli.shared.policy_options import (
+    echo_failed_operations,
+    echo_unbound,
+    enforce_all_option,
+    loaded,
+    policies_option,
+)
 from policyd.cli.shared.request import (
     FOR_MANIFESTS,
     GivenReview,
@@ -90,7 +96,8 @@ def command(
         raise click.UsageError(
             f"--object, {FOR_MANIFESTS} apply to manifests, and --jsonl reads reviews"
         )
-    _, policies = loaded(paths, version)
+    sources, policies = loaded(paths, version)
+    echo_unbound(sources)
     if enforce_all:
         policies = policies.enforced
     policies = policies.reading(request.others())
@@ -120,6 +127,11 @@ def command(
         raise ReviewError(f"{source.name}: {error}\n  hint: {_REVIEW_HINT}") from None
     request.namespaces.echo_unknown(policies, [body])
     click.echo(orjson.dumps(answer))
+    if message := (answer["response"].get("status") or {}).get("message", ""):
+        names = [each.name for each in policies.policies if f"'{each.name}'" in message]
+        review = body if isinstance(body, dict) else read_object(body, source.name)
+        kind = review["request"].get("kind") or {}
+        echo_failed_operations(sources, [(names, message, kind)])
 
 
 _REVIEW_HINT = (

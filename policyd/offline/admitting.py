@@ -141,10 +141,10 @@ class Violation:
 class Admission:
     """The combined result of the webhooks for a request.
 
-    ``matched`` are the names of the policies that matched. ``after`` is the object with the
-    ``patch`` of the mutating webhook. ``message`` is the denial's. ``ignored``: errors that
-    failurePolicy Ignore dropped. ``held``: mutations that a rollout did not apply. ``seconds``: how
-    long the decision took.
+    ``matched`` are the names of the policies that matched and have a binding. ``after`` is the
+    object with the ``patch`` of the mutating webhook. ``message`` is the denial's. ``ignored``:
+    errors that failurePolicy Ignore dropped. ``held``: mutations that a rollout did not apply.
+    ``seconds``: how long the decision took.
     """
 
     allowed: bool
@@ -209,7 +209,7 @@ class Admitter:
             )
             applicable = Applicable(policies, subjects, params, webhook)
             matches = applicable.match(only)
-            matched.update((policy.name, None) for policy, _ in matches)
+            matched.update((policy.name, None) for policy, _ in matches if policy.bindings)
             effects = EffectRecorder()
             findings = Findings(request, webhook, policies.generation, effects)
             response = evaluate(applicable, findings, matches, 0)

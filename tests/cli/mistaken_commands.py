@@ -8,7 +8,13 @@ COMMANDS = [
         "apply --policy policy.yaml pod.yaml",
         "No such option '--policy'. Did you mean '--policies'?",
     ),
-    ("apply -p policy.yaml -f pod.yaml", "Files need no option: policyd apply [PATHS]..."),
+    (
+        "apply -f pod.yaml -p policy.yaml",
+        "Files need no option: policyd apply pod.yaml -p policy.yaml",
+    ),
+    ("apply -p policy.yaml --filename=pod.yaml", "policyd apply -p policy.yaml pod.yaml"),
+    ("apply -p policy.yaml -fpod.yaml", "policyd apply -p policy.yaml pod.yaml"),
+    ("apply -p policy.yaml -f", "Files need no option: policyd apply [PATHS]..."),
     ("lint -p policy.yaml", "policies are given as PATHS: policyd lint policy.yaml"),
     ("serve --port 8443", "No such option '--port'. Did you mean '--bind'?"),
     ("apply --output json -p policy.yaml pod.yaml", "Did you mean '--format'?"),
@@ -39,7 +45,10 @@ COMMANDS = [
     ("eval object.kind 'size(object)' pod.yaml", "there is one expression: combine several in a"),
     ("webhooks match", "kubectl get validatingwebhookconfigurations"),
     ("webhooks match -f policy.yaml pod.yaml", "kubectl get validatingwebhookconfigurations"),
-    ("eval object.kind", "hint: object is null: its content is that of FILE"),
+    (
+        "eval object.kind",
+        "hint: object is null: no FILE is given, or it is empty: policyd eval EXPRESS",
+    ),
     ("eval 1 --authorizer policy.yaml", "policy.yaml:1:1: expected a list of rules, got a Policy"),
     ("replay pod.yaml -p policy.yaml", "hint: give files of policyd serve --capture"),
     ("review -p pod.yaml policy.yaml", "with -p: policyd review -p policy.yaml pod.yaml"),
@@ -89,7 +98,10 @@ COMMANDS = [
         "No such option '-p'. -f takes webhook configurations; policyd webhooks render prints "
         "them for policies.",
     ),
-    ("explain -p policy.yaml --object pod.yaml", "Files need no option: policyd explain [FILE]"),
+    (
+        "explain -p policy.yaml --object pod.yaml",
+        "Files need no option: policyd explain -p policy.yaml pod.yaml",
+    ),
     ("apply -p policy.yaml pod.yaml --set a=b", "helm template CHART --set a=b | policyd apply"),
     ("apply -p policy.yaml --cluster -A", "No such option '-A'. --cluster checks all namespaces."),
     ("apply -p policy.yaml --as ann pod.yaml", "No such option '--as'. Did you mean '--user'?"),

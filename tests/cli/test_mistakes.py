@@ -332,3 +332,69 @@ def test_every_command_that_is_suggested_exists() -> None:
             inner = command.get_command(context, word)
             assert inner is not None, name
             command = inner
+
+
+@pytest.mark.parametrize("command", ["apply", "review", "explain"])
+def test_a_policy_without_a_binding_is_named(command: str) -> None:
+    Path("policy.yaml").write_text(VALIDATING)
+    words = [command, "-p", "policy.yaml", "pod.yaml"]
+    done = CliRunner().invoke(policyd, words)
+    assert done.exit_code == 0
+    assert done.stderr.startswith(
+        "policy.yaml:3:18: warning: metadata.name: no binding: without a "
+        "ValidatingAdmissionPolicyBinding the policy has no effect\n"
+    )
+    assert "  hint: add a binding, or use a policyd.dev/v1 Policy, which needs none" in done.stderr
+    Path("policy.yaml").write_text(f"{VALIDATING}---\n{BINDING}")
+    assert "binding" not in CliRunner().invoke(policyd, words).stderr
+
+
+@pytest.mark.parametrize("command", ["apply", "review --webhook mutate", "explain"])
+@pytest.mark.parametrize(
+    ("operation", "marked", "remedy"),
+    [
+        (
+            "op: 'add', path: '/metadata/annotations/owner', value: 'shop'",
+            "'/metadata",
+            "write (has(object.metadata.annotations) ? [] : [JSONPatch{op: 'add', path: "
+            "'/metadata/annotations', value: {}}]) + [JSONPatch{…}], or in a Policy an Overlay",
+        ),
+        (
+            "op: 'remove', path: '/metadata/annotations/a.b~1c'",
+            "'/metadata",
+            "write 'a.b/c' in object.metadata.?annotations.orValue({}) ? [JSONPatch{…}] : []",
+        ),
+        (
+            "op: 'remove', path: '/metadata/labels/' + 'x'",
+            "+ 'x'",
+            "write 'x' in object.metadata.?labels.orValue({}) ? [JSONPatch{…}] : []",
+        ),
+        (
+            "op: 'replace', path: '/spec/affinity/podAffinity', value: {}",
+            "'/spec",
+            "write has(object.spec.affinity) ? [JSONPatch{…}] : []",
+        ),
+        (
+            "op: 'move', from: '/metadata/labels/y', path: '/metadata/labels/x'",
+            "'/metadata/labels/y",
+            "write 'y' in object.metadata.?labels.orValue({}) ? [JSONPatch{…}] : []",
+        ),
+    ],
+)
+def test_an_operation_that_fails_is_named(
+    command: str, operation: str, marked: str, remedy: str
+) -> None:
+    mutations = f"""\
+  mutations:
+  - patchType: JSONPatch
+    jsonPatch:
+      expression: >-
+        [JSONPatch{{{operation}}}]
+"""
+    Path("policy.yaml").write_text(POLICY.replace(FAIL, mutations))
+    done = CliRunner().invoke(policyd, [*command.split(), "-p", "policy.yaml", "pod.yaml"])
+    assert "JSON Patch: " in done.stdout
+    place = f"policy.yaml:12:{mutations.splitlines()[-1].index(marked) + 1}"
+    assert f"{place}: error: spec.mutations[0].jsonPatch.expression: /" in done.stderr
+    assert f"  hint: {remedy}" in done.stderr
+    assert done.stderr.count(" error: ") == 1

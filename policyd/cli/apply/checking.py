@@ -29,6 +29,7 @@ from policyd.cli.shared.manifests import (
 )
 from policyd.cli.shared.namespaces import NamespaceOptions
 from policyd.cli.shared.output import counted, echo_problems, echo_skipped, within
+from policyd.cli.shared.policy_options import echo_failed_operations
 from policyd.cli.shared.terminal.progress import with_progress
 from policyd.errors import ConfigError, PolicySchemaError, Problem
 from policyd.json_types import JSONObject
@@ -147,11 +148,22 @@ def check_manifests(options: ManifestOptions, run: ApplyRun) -> int:
         tally.add(each)
     echo_problems(manifests.problems, err=True)
     write(report, checked, tally, manifests.problems)
+    if report.form == "text":
+        echo_failed_operations(run.sources, _failures(checked))
     if report.form == "text" and (hint := explain_hint(checked, known)):
         click.echo(hint, err=True)
     status = INVALID if manifests.problems else int(tally.fails(report.fail_on))
     _write(options, manifests, checked, status)
     return status
+
+
+def _failures(checked: Iterable[CheckedObject]) -> Iterator[tuple[list[str], str, JSONObject]]:
+    """Yield what could not be evaluated: the policy, the message and the kind of the object."""
+    for each in checked:
+        group, _, version = each.document.api_version.rpartition("/")
+        kind: JSONObject = {"group": group, "version": version, "kind": each.document.kind}
+        yield from (([one.policy], one.message, kind) for one in each.findings if one.error)
+        yield from (([one.policy], one.message, kind) for one in each.admission.ignored)
 
 
 def _with_namespaces(

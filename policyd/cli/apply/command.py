@@ -20,6 +20,7 @@ from policyd.cli.shared.namespaces import (
 )
 from policyd.cli.shared.output import format_option
 from policyd.cli.shared.policy_options import (
+    echo_unbound,
     enforce_all_option,
     loaded,
     policies_option,
@@ -230,6 +231,7 @@ def command(
     if version is None:
         version = NEWEST if cluster is None else version_of(cluster.kubeconfig, cluster.context)
     sources, found = loaded(paths, version)
+    echo_unbound(sources)
     run = ApplyRun(
         sources,
         found.enforced if enforce_all else found,

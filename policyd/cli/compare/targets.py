@@ -52,8 +52,9 @@ class OtherWebhooks:
             return hooks_of(found), named
         try:
             service: ServiceAddress = SERVICE.convert(self.against, None, None)
-        except click.BadParameter:
-            raise ConfigError(_EXPECTED.format(self.against)) from None
+        except click.BadParameter as error:
+            _, line, hint = error.message.partition("\n")
+            raise ConfigError(f"{_EXPECTED.format(self.against)}{line}{hint}") from None
         return self._of_service(service), []
 
     def _of_service(self, service: ServiceAddress) -> list[Hook]:

@@ -194,7 +194,7 @@ _NO_ITEM = "index out of bounds"
 _MOST = 1000  # fields that are looked at for a key
 # Where the value of a variable comes from.
 _SOURCES = {
-    "object": ": its content is that of FILE",
+    "object": ": no FILE is given, or it is empty: policyd eval EXPRESSION FILE",
     "variables": ": eval reads no policy; policyd explain -p POLICIES FILE shows its variables",
 }
 _GIVEN = ": give it with --var '{}={{…}}'"

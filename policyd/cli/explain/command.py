@@ -2,6 +2,7 @@
 subexpression. Decides as ``policyd review`` does.
 """
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,6 +16,8 @@ from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.manifests import place_of
 from policyd.cli.shared.output import echo_json, format_option, styled
 from policyd.cli.shared.policy_options import (
+    echo_failed_operations,
+    echo_unbound,
     enforce_all_option,
     policies_option,
     policy_names,
@@ -33,6 +36,7 @@ from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError
 from policyd.offline.admitting import BOTH
 from policyd.offline.explaining import Explainer
+from policyd.offline.stories import WebhookStory
 from policyd.policy.source.loader import load, require
 from policyd.versions import KubernetesVersion
 
@@ -127,6 +131,7 @@ def command(
     """
     sources = require_policies(require(load(paths, version=version)), paths)
     explainer = Explainer.of_sources(sources)
+    echo_unbound(sources)
     given, namespaces, definitions, objects = request.read(
         read_source(file), explainer.policies.mapper
     )
@@ -162,7 +167,16 @@ def command(
         echo_wrapped(
             "\n".join(text(stories, sent, style, defaulted=defaults is not None and each.is_built))
         )
+        kind = sent.get("kind") or {}
+        echo_failed_operations(sources, ((*each, kind) for each in _errors(stories)))
     request.namespaces.echo_unknown(explainer.policies, [each.review for each in given])
+
+
+def _errors(stories: Iterable[WebhookStory]) -> Iterator[tuple[list[str], str]]:
+    """Yield the mutations that failed: the policy and the message."""
+    for policy in (policy for story in stories for policy in story.policies):
+        for visit in policy.visits:
+            yield from (([policy.policy.name], each.error) for each in visit.mutations)
 
 
 def _heading(given: GivenReview) -> str:

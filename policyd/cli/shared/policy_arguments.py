@@ -90,7 +90,7 @@ def corrected(error: click.UsageError, arguments: Sequence[str]) -> click.UsageE
         if not isinstance(error, click.NoSuchOption):
             return error
         instead = _redirected(context, error.option_name, arguments)
-        instead = instead or _instead(context, error.option_name)
+        instead = instead or _instead(context, error.option_name, arguments)
         return click.UsageError(f"{error.message}{instead}", context)
     reason, words = hint
     command = shlex.join([*context.command_path.split(), *words])
@@ -208,7 +208,7 @@ def _option_of_files(
     return (f"{option.name} are given with {option.opts[0]}", words) if named else None
 
 
-def _instead(context: click.Context, option: str) -> str:
+def _instead(context: click.Context, option: str, arguments: Sequence[str]) -> str:
     """Return what to write for an option of another command or tool; empty if unknown."""
     name, parameters = option.lstrip("-"), context.command.params
     known = {opt.lstrip("-"): opt for each in parameters for opt in each.opts}
@@ -223,8 +223,9 @@ def _instead(context: click.Context, option: str) -> str:
             return f" Did you mean '{each.opts[-1]} {name}'?"
     files = [each for each in parameters if isinstance(each, click.Argument)]
     if name in _OF_FILES and files:
-        metavar = files[-1].make_metavar(context)
-        return f" Files need no option: {context.command_path} {metavar}"
+        words = shlex.join(_without_flags(arguments, (option,)))
+        words = files[-1].make_metavar(context) if arguments[-1] == option else words
+        return f" Files need no option: {context.command_path} {words}"
     near = nearest(name, known, _ALIKE)
     if not near:
         return ""
@@ -266,15 +267,12 @@ def _is_mixed_up(error: click.UsageError) -> bool:
     return type(error) is click.UsageError
 
 
-def _without_flags(arguments: Iterable[str]) -> Iterator[str]:
-    """Yield the arguments without ``-p`` and ``--policies``, whose values are kept."""
+def _without_flags(arguments: Iterable[str], flags: Sequence[str] = _FLAGS) -> Iterator[str]:
+    """Yield the arguments without these options, whose values are kept."""
+    glued = [f"{flag}=" if flag.startswith("--") else flag for flag in flags]
     for word in arguments:
-        if word in _FLAGS:
-            continue
-        if word.startswith("--"):
-            yield word.removeprefix("--policies=")
-        else:
-            yield word.removeprefix("-p")
+        if word not in flags:
+            yield word.removeprefix(next(filter(word.startswith, glued), ""))
 
 
 def _positional(context: click.Context, arguments: Sequence[str]) -> list[str]:

@@ -4,16 +4,19 @@ are none; and what a shell completes from files, whose problems it does not repo
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
 
-from policyd.cli.shared.output import within
+from policyd.cli.shared.output import echo_problems, echo_warning, within
 from policyd.cli.shared.policy_arguments import holds_policies
 from policyd.cli.shared.settings import AddOption, ExistingPath
-from policyd.errors import ConfigError
+from policyd.errors import ConfigError, Problem
+from policyd.json_types import JSONObject
+from policyd.mutation.schemas.schemas import Gvk
 from policyd.policy.compile import compiler
+from policyd.policy.compile.bindings import unbound
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.kinds import POLICY_KINDS
 from policyd.policy.source.files import read
@@ -80,6 +83,28 @@ def loaded(
     """
     sources = require_policies(load(paths, version=version), paths)
     return sources, compiler.compile_strict(sources)
+
+
+def echo_unbound(sources: Sources) -> None:
+    """Print warnings for policies without a binding, which admit every request."""
+    for problem in unbound(sources):
+        echo_warning(problem)
+
+
+def echo_failed_operations(
+    sources: Sources, failures: Iterable[tuple[Collection[str], str, JSONObject]]
+) -> None:
+    """Print the JSON Patch operations that failed on a missing path, on standard error.
+    ``failures``: names of policies, the message and the kind of the request.
+    """
+    found: dict[Problem, None] = {}
+    for names, message, kind in failures:
+        if "JSON Patch: " in message:
+            from policyd.policy.lint.mutations.failed import failed_operations  # which types
+
+            gvk = Gvk(*(str(kind.get(each, "")) for each in Gvk._fields))
+            found |= dict.fromkeys(failed_operations(sources, names, message, gvk))
+    echo_problems(found, err=True)
 
 
 def require_policies(sources: Sources, paths: Iterable[Path | str]) -> Sources:

@@ -41,11 +41,14 @@ from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.loader import read_one
 from policyd.policy.source.splitting import split
 
+_EXPECTED = "expected Kind/name or Kind/namespace/name"
 _SHOWN = 10  # objects named in a message; the others are counted
 
 
 class Selection(NamedTuple):
-    """The kind, in any case, and name of an object; ``namespace`` empty: of any namespace."""
+    """The kind, in any case, and name of an object; ``namespace`` empty: of any namespace. An empty
+    kind, which is an error, selects none: the error lists the objects.
+    """
 
     kind: str
     namespace: str
@@ -55,17 +58,17 @@ class Selection(NamedTuple):
     def parse(cls, text: str) -> "Selection":
         """Return the selection ``Kind/name`` or ``Kind/namespace/name``; raises ValueError."""
         parts = text.split("/")
-        if len(parts) not in (2, 3) or not all(parts):
-            raise ValueError(f"expected Kind/name or Kind/namespace/name, got {text!r}")
-        return cls(parts[0], parts[1] if len(parts) == 3 else "", parts[-1])
+        if len(parts) > 3 or not all(parts):
+            raise ValueError(f"{_EXPECTED}, got {text!r}")
+        kind = parts[0] if len(parts) > 1 else ""
+        return cls(kind, parts[1] if len(parts) == 3 else "", parts[-1])
 
     def of(self, documents: Sequence[Document], requester: Requester, file: str) -> list[Document]:
         """Return the objects that are selected. Raises ConfigError if there are none."""
         found = [each for each in documents if self._selects(each, requester)]
         if not found:
-            raise ConfigError(
-                f"--select {self}: no such object in {file}; there are: {selectors(documents)}"
-            )
+            wrong = f"no such object in {file}" if self.kind else _EXPECTED
+            raise ConfigError(f"--select {self}: {wrong}; there are: {selectors(documents)}")
         return found
 
     def _selects(self, document: Document, requester: Requester) -> bool:

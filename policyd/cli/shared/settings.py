@@ -121,8 +121,8 @@ def by_section(parameters: Iterable[click.Parameter]) -> dict[str, list[click.Pa
 
 
 class OptionValue(click.ParamType[Any]):
-    """A value that a function parses; it raises ValueError with what it expects. ``offered``: what
-    a shell completes.
+    """A value that a function parses; it raises ValueError with what it expects, and hints as its
+    notes. ``offered``: what a shell completes.
     """
 
     def __init__(self, name: str, parse: Callable[[str], Any], offered: Sequence[str] = ()) -> None:
@@ -136,7 +136,8 @@ class OptionValue(click.ParamType[Any]):
         try:
             return self._parse(value)
         except ValueError as expected:
-            self.fail(f"expected {expected}, got {value!r}", param, ctx)
+            hints = "".join(f"\n  hint: {note}" for note in getattr(expected, "__notes__", ()))
+            self.fail(f"expected {expected}, got {value!r}{hints}", param, ctx)
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str

@@ -1,5 +1,6 @@
 """The options of the commands about configurations. Renders nothing."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +12,15 @@ from policyd.cli.shared.output import within
 from policyd.cli.shared.policy_options import policies_option
 from policyd.cli.shared.settings import FILE, AddOption, OptionValue, grouped
 from policyd.errors import ConfigError, file_errors
+from policyd.option_values import service_port
 from policyd.placement.placement import MODES, PlacementMode
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
 
-_PORTS = range(1, 65536)
+# The name of a Service in DNS, which begins with NAME.NAMESPACE.
+_DNS_NAME = re.compile(
+    r"(?:(?P<given>[-a-z0-9]+)/)?(?P<name>[-a-z0-9]+)\.(?P<namespace>[-a-z0-9]+)"
+    r"(?:\.svc(?:\.[-.a-z0-9]*)?)?(?P<port>(?::\d+)?)"
+)
 _DEFAULT_SERVICE = "policyd/policyd:443"
 
 VERBOSE = click.option(
@@ -66,12 +72,17 @@ def files_option(contents: str) -> AddOption:
 
 def _service(text: str) -> ServiceAddress:
     """Parse a Service with its namespace, and a port if it is not 443; raises ValueError."""
-    path, _, port = text.partition(":")
-    namespace, _, name = path.partition("/")
-    number = int(port or 443) if (port or "443").isdecimal() else 0
-    if not namespace or not name or "/" in name or number not in _PORTS:
-        raise ValueError(SERVICE.name)
-    return ServiceAddress(namespace, name, number)
+    namespace, _, service = text.partition("/")
+    try:
+        found = service_port(service)
+        # The name of a namespace has the same form.
+        return ServiceAddress(service_port(f"{namespace}:").name, found.name, found.port)
+    except ValueError:
+        error = ValueError(SERVICE.name)
+        if meant := _DNS_NAME.fullmatch(text):
+            within = meant["given"] or meant["namespace"]
+            error.add_note(f"write {within}/{meant['name']}{meant['port']}")
+        raise error from None
 
 
 SERVICE = OptionValue("NAMESPACE/NAME[:PORT]", _service)

@@ -1,9 +1,10 @@
 """Find the bindings of each policy, and those that cannot be used. Compiles none."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from policyd.errors import Problem
+from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import AnyBinding
 from policyd.policy.source.loaded_documents import Document, Sources
 
@@ -40,6 +41,20 @@ class PolicyBindings:
         key = (policy.kind, policy.name)
         own = policy.kind == "Policy"
         return own or self._lost or key in self._usable or key in self._broken
+
+
+def unbound(sources: Sources) -> Iterator[Problem]:
+    """Yield advice on the policies that have no effect for want of a binding."""
+    bindings = PolicyBindings(sources)
+    for document in sources.of_kind("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"):
+        if not bindings.may_bind(document):
+            missing = FormProblem(
+                ("metadata", "name"),
+                f"no binding: without a {document.kind}{_SUFFIX} the policy has no effect",
+                "add a binding, or use a policyd.dev/v1 Policy, which needs none",
+                rule="no-binding",
+            )
+            yield document.problem(missing, "advice")
 
 
 def problems_of(documents: Iterable[Document]) -> list[Problem]:

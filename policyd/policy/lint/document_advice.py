@@ -13,6 +13,7 @@ from policyd._core.pattern.strings import Wildcard
 from policyd.errors import Problem
 from policyd.json_types import FieldPath
 from policyd.near_names import did_you_mean, nearest_or_listed
+from policyd.policy.compile.bindings import unbound
 from policyd.policy.compile.exemptions import validations_of
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.plural import plural
@@ -55,7 +56,6 @@ def advise(run: LintRun) -> Iterator[Problem]:
     """Yield the advice about the documents, in file order."""
     sources = run.sources
     labels = {key for each in sources.of_kind("Namespace") for key in labels_of(each.raw)}
-    bound = set(_bound(sources))
     params = {kind for each in sources.documents for kind in _kinds_of_others(each)}
     for document in sources.documents:
         is_param = (document.api_version, document.kind) in params
@@ -63,15 +63,6 @@ def advise(run: LintRun) -> Iterator[Problem]:
             *_advise_document(document, run.today, is_param=is_param),
             *_selectors(document, labels),
         ]
-        if document.kind in _NEEDS_BINDING and (document.kind, document.name) not in bound:
-            findings.append(
-                FormProblem(
-                    ("metadata", "name"),
-                    f"no binding: without a {document.kind}Binding the policy has no effect",
-                    "add a binding, or use a policyd.dev/v1 Policy, which needs none",
-                    rule="no-binding",
-                )
-            )
         if isinstance(document.model, Policy):
             spec = document.model.spec
             if spec.param_kind is not None and spec.param_ref is None:
@@ -79,6 +70,7 @@ def advise(run: LintRun) -> Iterator[Problem]:
                 findings.append(_without_param_ref(("spec", "paramKind"), message))
         for each in findings:
             yield document.problem(each, "advice")
+    yield from unbound(sources)
     yield from _dangling_bindings(sources)
     yield from _dangling_exceptions(sources)
 
@@ -254,19 +246,6 @@ def _selectors(document: Document, known: set[str]) -> Iterator[FormProblem]:
             "add the Namespace objects to the policy files, or connect policyd to the cluster",
             rule="unknown-namespace-labels",
         )
-
-
-def _bound(sources: Sources) -> Iterator[tuple[str, str]]:
-    """Yield (kind, name) of every policy that a binding names, even a binding with problems; one
-    that names no policy, which is its problem, may mean any.
-    """
-    for kind in _NEEDS_BINDING:
-        for document in sources.of_kind(f"{kind}Binding"):
-            name = document.spec.get("policyName")
-            named = (
-                (name,) if isinstance(name, str) else (each.name for each in sources.of_kind(kind))
-            )
-            yield from ((kind, each) for each in named)
 
 
 def _bound_instead(sources: Sources, kind: str, name: str) -> str:

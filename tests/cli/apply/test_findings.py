@@ -202,3 +202,11 @@ def test_policies_are_traced_only_for_findings(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("policyd.offline.tracing.TracedPolicies.of_sources", unwanted)
     fine = policy("p", PODS, validations=[cel("has(object.spec)"), BY_PATTERN])
     assert findings(run(POD, fine, flags=("--format", "json")))[0]["field"] == FIELD
+
+
+def test_a_policy_without_a_binding_checks_nothing() -> None:
+    checks = vap("v", EVERYTHING, validations=[cel("true")])
+    assert "no policy matches it" in run(POD, checks, flags=("-v",)).output
+    assert (
+        "checked by v" in run(POD, checks, vap_binding("v", policyName="v"), flags=("-v",)).output
+    )

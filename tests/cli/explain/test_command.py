@@ -243,7 +243,11 @@ ERRORS = [
     (("--policy", "nothing", "pod.json"), "no such policy; there are: labels, only-production"),
     (("nowhere.json",), "nowhere.json"),
     (("--namespace-labels", "env", "pod.json"), "expected KEY=VALUE"),
-    (("--select", "Pod", "pod.json"), "expected Kind/name or Kind/namespace/name, got 'Pod'"),
+    (("--select", "/a", "pod.json"), "expected Kind/name or Kind/namespace/name, got '/a'"),
+    (
+        ("--select", "api", "pod.json"),
+        "--select api: expected Kind/name or Kind/namespace/name; there are: Pod/shop/web",
+    ),
     (("--select", "Pod/api", "pod.json"), "no such object in pod.json; there are: Pod/shop/web"),
 ]
 

@@ -104,12 +104,40 @@ def test_invalid_options(folder: Path, flags: list[str], message: str) -> None:
     assert message in str(done.exception)
 
 
-@pytest.mark.parametrize("service", ["guard", "a/b/c", "a/b:x", "a/b:0", "/b", "a/b:70000"])
+@pytest.mark.parametrize(
+    "service", ["guard", "a/b/c", "a/b:x", "a/b:0", "/b", "a/b:70000", "a.b/c", "a.b.c", "a/B"]
+)
 def test_a_service_has_a_namespace_and_a_port(folder: Path, service: str) -> None:
     write(policy())
     done = run("render", "-p", "policies.yaml", "--service", service)
     assert "expected NAMESPACE/NAME[:PORT], got" in done.stderr
+    assert "hint" not in done.stderr
     assert done.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("service", "meant"),
+    [
+        ("guard.shop.svc:443", "shop/guard:443"),
+        ("guard.shop", "shop/guard"),
+        ("guard.shop.svc.cluster.local", "shop/guard"),
+        ("shop/guard.svc:443", "shop/guard:443"),
+        ("shop/guard.shop.svc", "shop/guard"),
+    ],
+)
+def test_the_name_that_dns_has_for_a_service_is_corrected(
+    folder: Path, service: str, meant: str
+) -> None:
+    write(policy())
+    done = run("render", "-p", "policies.yaml", "--service", service)
+    assert done.stderr.endswith(
+        f"expected NAMESPACE/NAME[:PORT], got {service!r}\n  hint: write {meant}\n"
+    )
+    assert done.exit_code == 2
+    against = CliRunner().invoke(
+        policyd, ["compare", "-p", "policies.yaml", "--against", service, "--captures", "."]
+    )
+    assert str(against.exception).endswith(f"\n  hint: write {meant}")
 
 
 def test_broken_policies_are_not_rendered(folder: Path) -> None:
