@@ -168,6 +168,9 @@ def bracket(s: SourcePieces, at: int) -> Mistake | None:
     return None
 
 
+_MACROS_OF_LISTS = (".all", ".exists", ".exists_one", ".filter", ".map")
+
+
 def _every_item(s: SourcePieces, at: int, after: int, what: str) -> Mistake:
     path = short(s.path_before(at), "list", 60)
     path = f"object{path}" if path.startswith(".") else path
@@ -176,6 +179,10 @@ def _every_item(s: SourcePieces, at: int, after: int, what: str) -> Mistake:
     item = name + short(s.path_after(after), "")
     value = s.value_after(after)
     calls = value.startswith(f"{s.path_after(after)}(")
+    if calls and s.path_after(after) in _MACROS_OF_LISTS:
+        return Mistake(
+            s[at].pos, what, f"write {path}{s.path_after(after)}({name}, …)", s[after].pos
+        )
     called = name + short(value, f"{item[1:]}(…)" if calls else "")
     condition = called if called.endswith(")") else f"{item} …"
     values = item.rpartition(".")[0] if calls else item

@@ -98,7 +98,9 @@ def capture(*pods: JSONObject, webhook: str = "validate", **captured: Any) -> No
 
 def run(*arguments: str, text: str | None = None) -> Result:
     words = ["compare", "--captures", "capture.jsonl", "-p", "policies", *arguments]
-    return CliRunner().invoke(policyd, words, input=text)
+    done = CliRunner().invoke(policyd, words, input=text)
+    print(done.output)
+    return done
 
 
 def outcomes(*arguments: str) -> dict[str, tuple[str, str]]:
