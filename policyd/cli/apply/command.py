@@ -224,12 +224,11 @@ def command(
         changed,
         reads,
     )
-    if cluster is not None and (operation or resource or options.given):
-        raise click.UsageError(_OF_MANIFESTS)
     if cluster is None:
         _require_manifests(options, form, diff=diff)
-    if version is None:
-        version = NEWEST if cluster is None else version_of(cluster.kubeconfig, cluster.context)
+    elif operation or resource or options.given:
+        raise click.UsageError(_OF_MANIFESTS)
+    version = version or (version_of(cluster.kubeconfig, cluster.context) if cluster else NEWEST)
     sources, found = loaded(paths, version)
     echo_unbound(sources)
     run = ApplyRun(
