@@ -122,7 +122,11 @@ def joined(text: str) -> str:
     terms; empty if there are none.
     """
     written = _WORDS.sub(lambda found: _SIGNS[found[1].strip()], text)
-    return written if written != text else ""
+    if written == text:
+        return ""
+    if all(term.lstrip().startswith("!") for term in written.split("|")):
+        return written.replace("|", "&")  # of two different strings, each is not one of them
+    return written
 
 
 def operation(term: str) -> tuple[str, str]:

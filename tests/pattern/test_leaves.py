@@ -8,6 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from policyd.pattern import PatternError, compile_pattern
+from policyd.pattern.leaves import joined
 from tests.pattern.rows import LEAVES
 
 
@@ -122,3 +123,18 @@ def test_wildcards_are_those_of_a_naive_matcher(pattern: str, text: str) -> None
 @pytest.mark.timeout(5)
 def test_hostile_values_take_bounded_time(pattern: str, text: str) -> None:
     assert compile_pattern(pattern).holds(text) is False
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("a, b", "a | b"),
+        ("a and b or c", "a & b | c"),
+        ("!a, !b", "!a & !b"),  # with | one of both always holds
+        ("!a or !b", "!a & !b"),
+        ("!a, b", "!a | b"),
+        ("a | b", ""),
+    ],
+)
+def test_words_between_terms_become_operators(text: str, want: str) -> None:
+    assert joined(text) == want
