@@ -1,5 +1,6 @@
 """Documents that policyd reads: policies of all three kinds, their parts and bindings, and suites."""
 
+import copy
 from collections.abc import Iterable
 
 from policyd.json_types import JSON, JSONObject
@@ -77,8 +78,10 @@ MUTATION = json_patch("[]")
 
 
 def document(api_version: str, kind: str, name: str, spec: JSONObject) -> JSONObject:
-    """A document; fields of the spec with the value ``...`` are left out."""
-    kept = {key: value for key, value in spec.items() if value is not ...}
+    """A document; fields of the spec with the value ``...`` are left out. Tests may change it:
+    it shares nothing with the parts that it is made of.
+    """
+    kept = {key: copy.deepcopy(value) for key, value in spec.items() if value is not ...}
     head = {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}}
     return {**head, "spec": kept}
 
