@@ -27,7 +27,7 @@ EXPLAINED = set(
         "\n".join(
             re.findall(
                 r"^\| ([^|]+) \|",
-                (ROOT / "docs" / "migrate" / "migrating.md")
+                (ROOT / "docs" / "reference" / "imported-policies.md")
                 .read_text()
                 .split("## Where the tests")[1],
                 re.MULTILINE,
