@@ -1,6 +1,6 @@
 """Reads on a real API server under load: races, losses of the connection, and many objects.
 
-``make acceptance`` runs them. What they print is in docs/write/reads.md and docs/operate/cluster-lookups.md.
+``make acceptance`` runs them. What they print is in docs/write/reads.md and docs/develop/performance.md.
 """
 
 import json
