@@ -14,6 +14,7 @@ docs/install/verify.md has the commands that verify.
 
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -139,7 +140,9 @@ def push_chart(registry: Registry, image: str, architectures: list[str], source:
 
 
 def packaged(image: str, architectures: list[str], source: str, folder: Path) -> Path:
-    """The package of the chart, whose default image is this one, by digest."""
+    """The package of the chart, whose default image is this one, by digest. helm keeps the times
+    of its files, and writes that of the package into the manifest.
+    """
     chart = folder / "policyd"
     shutil.copytree(CHART, chart)
     repository, _, digest = image.partition("@")
@@ -167,8 +170,13 @@ def packaged(image: str, architectures: list[str], source: str, folder: Path) ->
     if source:
         described["home"], described["sources"] = source, [source]
     (chart / "Chart.yaml").write_text(yaml.safe_dump(described, sort_keys=False), encoding="utf-8")
+    time = settings.epoch()
+    for each in chart.rglob("*"):
+        os.utime(each, (time, time))
     run("helm", "package", str(chart), "--destination", str(folder))
-    return folder / f"policyd-{settings.version()}.tgz"
+    package = folder / f"policyd-{settings.version()}.tgz"
+    os.utime(package, (time, time))
+    return package
 
 
 if __name__ == "__main__":
