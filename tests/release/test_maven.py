@@ -16,8 +16,6 @@ INSIDE = "org/bytedeco/cpython/linux-arm64"
 FILES = {
     f"{INSIDE}/bin/python3.12": "program",
     f"{INSIDE}/include/python3.12/Python.h": "header",
-    f"{INSIDE}/lib/python3.12/lib-dynload/_ctypes.so": "module",
-    f"{INSIDE}/libffi.so.7": "library",
 }
 
 
@@ -55,9 +53,7 @@ def test_the_headers_of_a_machine_are_downloaded_once(downloads: list[list[str]]
 
 
 def test_the_interpreter_can_be_run(downloads: list[list[str]]) -> None:
-    python = maven.unpacked("aarch64")
-    assert os.access(python / "bin/python3.12", os.X_OK)
-    assert (python / "lib/python3.12/lib-dynload/libffi.so.7").read_text() == "library"
+    assert os.access(maven.unpacked("aarch64") / "bin/python3.12", os.X_OK)
 
 
 def test_an_archive_with_another_hash_is_refused_and_downloaded_again(

@@ -22,7 +22,7 @@ _ARCHIVES = {
 
 
 def unpacked(machine: str) -> Path:
-    """The folder of Python for a machine, with ``include`` and ``bin/python3.12``."""
+    """The folder of Python for a machine, with ``include``, ``bin``, ``lib`` and its libraries."""
     name, wanted = _ARCHIVES[machine]
     archive = BUILD / "maven" / f"cpython-{VERSION}-linux-{name}.jar"
     if not archive.exists():
@@ -36,8 +36,6 @@ def unpacked(machine: str) -> Path:
         opened.extractall(folder)
     python = folder / f"org/bytedeco/cpython/linux-{name}"
     (python / f"bin/python{PYTHON}").chmod(0o755)
-    for library in python.glob("libffi.so.*"):  # where _ctypes looks for it
-        shutil.move(library, python / f"lib/python{PYTHON}/lib-dynload")
     return python
 
 

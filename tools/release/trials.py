@@ -210,7 +210,10 @@ def _python(root: Path, target: Target, suite: str) -> str:
     """The Python of a system, as that names it; what apt does not have is copied below ``root``."""
     if suite != MAVEN:
         return f"/usr/bin/python{target.python}"
-    shutil.copytree(maven.unpacked(target.machine), root / "opt/python")
+    unpacked = maven.unpacked(target.machine)
+    shutil.copytree(unpacked, root / "opt/python")
+    for library in unpacked.glob("*.so.*"):  # the loader finds no other place without /proc
+        shutil.copy(library, root / "usr/lib")
     return f"/opt/python/bin/python{target.python}"
 
 
