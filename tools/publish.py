@@ -18,7 +18,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -98,8 +97,7 @@ def push_image(registry: Registry, folder: Path) -> tuple[str, list[str]]:
     """
     name = f"policyd-{settings.version()}"
     with tempfile.TemporaryDirectory() as scratch:
-        with tarfile.open(folder / f"{name}.oci.tar") as archive:
-            archive.extractall(scratch, filter="data")
+        run("tar", "-xf", str(folder / f"{name}.oci.tar"), "-C", scratch, "--no-same-owner")
         index, images = _digests(Path(scratch))
         insecure = ["--insecure"] if registry.http else []
         place = f"{registry.repository}/policyd"
