@@ -73,7 +73,10 @@ def main() -> None:
         parser.error("--offline needs --key: without a key cosign asks services")
     for name in ("crane", "cosign", "helm"):
         if not shutil.which(name):
-            parser.error(f"{name} is not there: tests/node/cluster/programs.sh {name}")
+            parser.error(
+                f"{name} is not in PATH: tests/node/cluster/programs.sh {name} builds it into "
+                "build/node/bin"
+            )
     with tempfile.TemporaryDirectory() as scratch:
         signing = [*(("--key", given.key) if given.key else ())]
         signing += without_services(Path(scratch)) if given.offline else ()

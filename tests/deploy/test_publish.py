@@ -78,7 +78,11 @@ def test_the_chart_is_the_same_whenever_and_wherever_it_is_packaged(
     ("options", "path", "complaint"),
     [
         (["--offline"], "", "--offline needs --key"),
-        (["--key", "cosign.key"], "/nonexistent", "programs.sh crane"),
+        (
+            ["--key", "cosign.key"],
+            "/nonexistent",
+            "crane is not in PATH: tests/node/cluster/programs.sh crane builds",
+        ),
     ],
 )
 def test_what_is_refused(options: list[str], path: str, complaint: str) -> None:
