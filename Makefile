@@ -69,7 +69,7 @@ acceptance: build      # all that `make test` and `make e2e` sample, every versi
 	POLICYD_SAMPLE=1 $(MAKE) e2e
 	POLICYD_SAMPLE=1 $(MAKE) e2e differential K8S=1.36
 	POLICYD_SAMPLE=1 $(MAKE) e2e differential K8S=1.38
-	$(MAKE) docs helm node products rehearsal matrix release
+	$(MAKE) docs helm node products release rehearsal matrix
 	POLICYD_SAMPLE=1 $(MAKE) release-trials
 
 node: build            # on a real single-node Kubernetes, built the first time (minutes): installs, disruptions; as root
@@ -93,7 +93,7 @@ publish: build         # push, sign and attest image and chart: REPOSITORY=regis
 
 rehearsal: build       # the same with a registry of this machine, then verify; Go builds the programs (minutes)
 	$(RUN)python -m tools.image --plugin https://example.com/policyd
-	tests/node/cluster/programs.sh helm registry crane cosign krew
+	tests/node/cluster/programs.sh helm registry crane cosign krew kubectl
 	POLICYD_REHEARSAL=1 $(RUN)python -m pytest -p tests.e2e.required tests/publishing -v
 
 release: build         # dist/: the wheels and the source distribution; VERSION=1.2.3 checks, tags and writes notes

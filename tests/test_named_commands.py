@@ -52,7 +52,6 @@ OTHERS = {
     "--full-name": "git",
     "--http": "tools.publish",
     "--insecure-ignore-tlog": "cosign",
-    "--headers": "make release",
     "--install": "helm",
     "--keep": "tools/fuzz",
     "--key": "cosign",

@@ -14,10 +14,10 @@ docs/install/verify.md has the commands that verify.
 
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -73,7 +73,10 @@ def main() -> None:
         parser.error("--offline needs --key: without a key cosign asks services")
     for name in ("crane", "cosign", "helm"):
         if not shutil.which(name):
-            parser.error(f"{name} is not there: tests/node/cluster/programs.sh {name}")
+            parser.error(
+                f"{name} is not in PATH: tests/node/cluster/programs.sh {name} builds it into "
+                "build/node/bin"
+            )
     with tempfile.TemporaryDirectory() as scratch:
         signing = [*(("--key", given.key) if given.key else ())]
         signing += without_services(Path(scratch)) if given.offline else ()
@@ -97,8 +100,7 @@ def push_image(registry: Registry, folder: Path) -> tuple[str, list[str]]:
     """
     name = f"policyd-{settings.version()}"
     with tempfile.TemporaryDirectory() as scratch:
-        with tarfile.open(folder / f"{name}.oci.tar") as archive:
-            archive.extractall(scratch, filter="data")
+        run("tar", "-xf", str(folder / f"{name}.oci.tar"), "-C", scratch, "--no-same-owner")
         index, images = _digests(Path(scratch))
         insecure = ["--insecure"] if registry.http else []
         place = f"{registry.repository}/policyd"
@@ -139,7 +141,9 @@ def push_chart(registry: Registry, image: str, architectures: list[str], source:
 
 
 def packaged(image: str, architectures: list[str], source: str, folder: Path) -> Path:
-    """The package of the chart, whose default image is this one, by digest."""
+    """The package of the chart, whose default image is this one, by digest. helm keeps the times
+    of its files, and writes that of the package into the manifest.
+    """
     chart = folder / "policyd"
     shutil.copytree(CHART, chart)
     repository, _, digest = image.partition("@")
@@ -167,8 +171,13 @@ def packaged(image: str, architectures: list[str], source: str, folder: Path) ->
     if source:
         described["home"], described["sources"] = source, [source]
     (chart / "Chart.yaml").write_text(yaml.safe_dump(described, sort_keys=False), encoding="utf-8")
+    time = settings.epoch()
+    for each in chart.rglob("*"):
+        os.utime(each, (time, time))
     run("helm", "package", str(chart), "--destination", str(folder))
-    return folder / f"policyd-{settings.version()}.tgz"
+    package = folder / f"policyd-{settings.version()}.tgz"
+    os.utime(package, (time, time))
+    return package
 
 
 if __name__ == "__main__":

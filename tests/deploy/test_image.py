@@ -8,6 +8,7 @@ import hashlib
 import io
 import json
 import os
+import subprocess
 import tarfile
 import zipfile
 from pathlib import Path
@@ -26,6 +27,21 @@ LARGEST = 60
 ELF = {"amd64": 62, "arm64": 183}
 JSONDocument = dict[str, Any]
 Built = tuple[JSONDocument, dict[str, tarfile.TarInfo], JSONDocument]
+
+
+def test_the_time_of_files_is_that_of_the_commit_or_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    command = ["git", "show", "--no-patch", "--format=%ct"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert settings.epoch() == int(done.stdout)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "12")
+    assert settings.epoch() == 12
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+    monkeypatch.setattr(settings, "ROOT", tmp_path)
+    with pytest.raises(SystemExit, match="set SOURCE_DATE_EPOCH"):
+        settings.epoch()
 
 
 def files(root: Path) -> Path:

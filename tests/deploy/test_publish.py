@@ -1,6 +1,7 @@
 """What `make publish` does before it reaches a registry; ``tests/publishing`` has the rest."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -14,6 +15,7 @@ from tests.deploy.rendering import container, documents, helm
 from tests.programs import program
 from tests.shared import ROOT
 from tools import publish
+from tools.image import settings
 
 IMAGE = f"registry.example.com/team/policyd@sha256:{'1' * 64}"
 SOURCE = "https://example.com/policyd"
@@ -54,11 +56,33 @@ def test_the_chart_that_is_pushed_tells_artifact_hub_its_image(package: Path) ->
     assert here.items() <= {**chart, "annotations": here["annotations"]}.items()
 
 
+def test_the_chart_is_the_same_whenever_and_wherever_it_is_packaged(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time of the package, too: helm writes it into the manifest."""
+    copied = shutil.copytree(publish.CHART, tmp_path / "copied")
+    for each in copied.rglob("*"):
+        os.utime(each, (86_400, 86_400))
+        each.chmod(0o700)
+    monkeypatch.setattr(publish, "CHART", copied)
+    before = os.umask(0o077)
+    try:
+        other = publish.packaged(IMAGE, ["amd64", "arm64"], SOURCE, tmp_path / "other")
+    finally:
+        os.umask(before)
+    assert other.read_bytes() == package.read_bytes()
+    assert {int(each.stat().st_mtime) for each in (package, other)} == {settings.epoch()}
+
+
 @pytest.mark.parametrize(
     ("options", "path", "complaint"),
     [
         (["--offline"], "", "--offline needs --key"),
-        (["--key", "cosign.key"], "/nonexistent", "programs.sh crane"),
+        (
+            ["--key", "cosign.key"],
+            "/nonexistent",
+            "crane is not in PATH: tests/node/cluster/programs.sh crane builds",
+        ),
     ],
 )
 def test_what_is_refused(options: list[str], path: str, complaint: str) -> None:

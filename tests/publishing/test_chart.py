@@ -11,7 +11,7 @@ import yaml
 
 from tests.deploy.rendering import container, documents
 from tests.programs import program
-from tests.publishing.conftest import Published
+from tests.publishing.conftest import Published, publish
 from tests.publishing.registry import Tools
 from tests.shared import ROOT
 from tools.image import settings
@@ -45,6 +45,10 @@ def test_the_chart_is_signed(tools: Tools, published: Published) -> None:
         done = tools.verify(each)
         assert done.returncode == 0, done.stderr
     assert "failed to verify signature" in tools.verify(published.chart, key="other").stderr
+
+
+def test_publishing_again_gives_the_same_digests(tools: Tools, published: Published) -> None:
+    assert publish(tools, published.host) == published
 
 
 def test_helm_renders_the_chart_of_the_registry(tools: Tools, published: Published) -> None:

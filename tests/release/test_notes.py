@@ -8,7 +8,6 @@ import pytest
 
 from policyd import __version__
 from tools.release import notes, tagging
-from tools.release.settings import Target
 
 CHANGELOG = """\
 # Changelog
@@ -51,12 +50,12 @@ def test_notes_list_files_with_sizes_and_hashes(tmp_path: Path) -> None:
     for name, size in (("b.whl", 2_500_000), ("a.tar.gz", 10_000)):
         (tmp_path / name).write_bytes(b"x" * size)
     files = list(tmp_path.iterdir())
-    text = notes.text("1.2.0", "- A thing.", files, ["Zig 1"], [Target("3.12", "x86_64")])
+    text = notes.text("1.2.0", "- A thing.", files, ["Zig 1", "cpython 3.12.1"])
     small, large = (hashlib.sha256(b"x" * size).hexdigest() for size in (10_000, 2_500_000))
     assert text == (
         "# policyd 1.2.0\n\n- A thing.\n\n## Files\n\n| file | size | sha256 |\n|---|---|---|\n"
-        f"| a.tar.gz | 0.01 MB | `{small}` |\n| b.whl | 2.50 MB | `{large}` |\n\nBuilt with Zig 1.\n"
-        "No wheel for Python 3.12: pip builds the source distribution.\n"
+        f"| a.tar.gz | 0.01 MB | `{small}` |\n| b.whl | 2.50 MB | `{large}` |\n\n"
+        "Built with Zig 1, cpython 3.12.1.\n"
     )
     (tmp_path / "SHA256SUMS").write_text(notes.sums(files))
     command = ["sha256sum", "--check", "--strict", "SHA256SUMS"]

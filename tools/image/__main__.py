@@ -126,11 +126,12 @@ def build(
     )
     packages = debian.unpack(archives, root)
     tree.system(root)
+    modified = settings.epoch()
     image = oci.Image(
         "policyd",
         settings.version(),
         dict(_SETTINGS),
-        settings.EPOCH,
+        modified,
         architecture=platform.architecture,
     )
 
@@ -138,7 +139,7 @@ def build(
         if folders:
             bytecode.compile_all(runnable, root, *folders)
         found = set(root.rglob("*"))
-        image.layers.append(oci.layer(what, root, found - seen, settings.EPOCH))
+        image.layers.append(oci.layer(what, root, found - seen, modified))
         seen.update(found)
 
     seen: set[Path] = set()

@@ -45,7 +45,9 @@ def write(root: Path, platform: settings.Platform, scratch: Path, output: Path) 
         program.chmod(0o755)
     _without_links(scratch)
     name = f"policyd-{settings.version()}-kubectl-linux-{platform.architecture}.tar.gz"
-    (output / name).write_bytes(oci.layer(name, scratch, scratch.rglob("*"), settings.EPOCH).packed)
+    (output / name).write_bytes(
+        oci.layer(name, scratch, scratch.rglob("*"), settings.epoch()).packed
+    )
     return output / name
 
 

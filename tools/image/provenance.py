@@ -30,7 +30,7 @@ def predicate(documents: Mapping[str, JSONObject], source: str, builder: str) ->
             "externalParameters": {
                 "version": settings.version(),
                 "architectures": [*documents],
-                "SOURCE_DATE_EPOCH": settings.EPOCH,
+                "SOURCE_DATE_EPOCH": settings.epoch(),
             },
             "internalParameters": {"python": settings.PYTHON, "modified": modified},
             "resolvedDependencies": [*dependencies],

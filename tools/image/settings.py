@@ -1,6 +1,7 @@
 """What the image is made of, and where the parts are. No steps here."""
 
 import os
+import subprocess
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +15,6 @@ BUILD = ROOT / "build" / "image"
 WHEELS = ROOT / "dist"
 LOCK = Path(__file__).with_name("requirements.lock")
 PYTHON = "3.11"
-# Of every file and of the image. SOURCE_DATE_EPOCH is the convention of reproducible-builds.org.
-EPOCH = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +118,19 @@ UNUSED_FILES = (
 def version() -> str:
     """The version of policyd, of its image and of its chart."""
     return __version__
+
+
+def epoch() -> int:
+    """The time of every file of a release: SOURCE_DATE_EPOCH, the convention of
+    reproducible-builds.org, or that of the commit.
+    """
+    if given := os.environ.get("SOURCE_DATE_EPOCH"):
+        return int(given)
+    command = ["git", "log", "-1", "--format=%ct"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit("this tree has no commit: set SOURCE_DATE_EPOCH to the time of the files")
+    return int(done.stdout)
 
 
 def dependencies() -> list[str]:

@@ -32,7 +32,7 @@ def document(cyclonedx: JSONObject, architecture: str) -> JSONObject:
         "SPDXID": "SPDXRef-DOCUMENT",
         "name": f"policyd-{settings.version()}-{architecture}",
         "creationInfo": {
-            "created": datetime.fromtimestamp(settings.EPOCH, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "created": datetime.fromtimestamp(settings.epoch(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "creators": [f"Tool: policyd-tools.image-{settings.version()}"],
         },
         "packages": [*packages],

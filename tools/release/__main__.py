@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools.image.settings import epoch
 from tools.release import archives, checks, compiling, headers, notes, programs, settings, tagging
 from tools.release.settings import DIST, Target
 from tools.supply import locks
@@ -23,20 +24,16 @@ def main() -> None:
         metavar="PYTHON-MACHINE",
         help="such as 3.13-aarch64",
     )
-    parser.add_argument(
-        "--headers", action="append", default=[], metavar="PYTHON=DIR",
-        help="headers of a Python that Debian does not have, such as 3.12=/usr/include/python3.12",
-    )  # fmt: skip
     arguments = parser.parse_args()
-    version, given = arguments.version, headers.parse(arguments.headers)
+    version = arguments.version
     if version and arguments.only:
         parser.error("--only builds a part of a release, and that is not tagged")
     changes = tagging.check(version) if version else ""
     began = time.monotonic()
-    built, missing = build(arguments.only or settings.targets(), given)
+    built = build(arguments.only or settings.targets())
     (DIST / notes.SUMS).write_text(notes.sums(built.files), encoding="utf-8")
     if version:
-        text = notes.text(version, changes, built.files, built.sources, missing)
+        text = notes.text(version, changes, built.files, built.sources)
         (DIST / notes.NOTES).write_text(text, encoding="utf-8")
         tagging.tag(version, changes)
         print(f"tagged v{version}")
@@ -58,27 +55,23 @@ class Built:
     sources: list[str]
 
 
-def build(wanted: list[Target], given: dict[str, Path]) -> tuple[Built, list[Target]]:
-    """Write dist/ again; also return the targets without headers."""
+def build(wanted: list[Target]) -> Built:
+    """Write dist/ again."""
     tools = programs.installed()
-    epoch, missing = settings.epoch(), []
+    modified = epoch()
     shutil.rmtree(DIST, ignore_errors=True)
     DIST.mkdir()
     with tempfile.TemporaryDirectory(prefix="policyd-release-") as scratch:
         sdist, plain = archives.plain(Path(scratch))
         built = Built(
-            [archives.sdist(sdist, DIST, epoch)],
+            [archives.sdist(sdist, DIST, modified)],
             [f"ziglang {locks.locked(settings.LOCK)['ziglang']}"],
         )
         for target in wanted:
-            found = headers.find(target, given)
-            if found is None:
-                print(f"{target}: no headers; give --headers {target.python}=DIR", flush=True)
-                missing.append(target)
-                continue
+            found = headers.find(target)
             began = time.monotonic()
             modules = compiling.modules(target, found, tools / "python-zig")
-            wheel = archives.wheel(plain, modules, target, DIST, epoch)
+            wheel = archives.wheel(plain, modules, target, DIST, modified)
             checks.check(wheel, target, tools / "auditwheel")
             built.files.append(wheel)
             built.sources.append(f"{found.source} ({target.machine})")
@@ -87,7 +80,7 @@ def build(wanted: list[Target], given: dict[str, Path]) -> tuple[Built, list[Tar
                 f"{wheel.name}: {wheel.stat().st_size / 1e6:.2f} MB after {took:.0f} s", flush=True
             )
     checks.check_metadata(built.files, tools / "twine")
-    return built, missing
+    return built
 
 
 if __name__ == "__main__":

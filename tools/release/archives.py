@@ -10,7 +10,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 import zipfile
@@ -64,9 +63,9 @@ def plain(folder: Path) -> tuple[Path, Path]:
 
 def sdist(written: Path, folder: Path, epoch: int) -> Path:
     """The source distribution again, with these times."""
-    with tempfile.TemporaryDirectory() as scratch, tarfile.open(written) as archive:
+    with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch)
-        archive.extractall(root, filter="data")
+        subprocess.run(["tar", "-xf", written, "-C", root, "--no-same-owner"], check=True)
         data = oci.archived(root, root.rglob("*"), epoch)
     made = folder / f"{written.name}.gz"
     made.write_bytes(gzip.compress(data, 9, mtime=0))

@@ -5,8 +5,6 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from tools.release.settings import Target
-
 NOTES, SUMS = "RELEASE_NOTES.md", "SHA256SUMS"
 
 
@@ -30,13 +28,7 @@ def sums(files: Iterable[Path]) -> str:
     return "".join(f"{_digest(each)}  {each.name}\n" for each in sorted(files))
 
 
-def text(
-    version: str,
-    changes: str,
-    files: Iterable[Path],
-    built_with: Iterable[str],
-    missing: Iterable[Target],
-) -> str:
+def text(version: str, changes: str, files: Iterable[Path], built_with: Iterable[str]) -> str:
     """The release notes, in Markdown."""
     rows = [
         f"| {each.name} | {each.stat().st_size / 1e6:.2f} MB | `{_digest(each)}` |"
@@ -55,10 +47,6 @@ def text(
         "",
         f"Built with {', '.join(built_with)}.",
     ]
-    if absent := sorted({each.python for each in missing}):
-        lines.append(
-            f"No wheel for Python {', '.join(absent)}: pip builds the source distribution."
-        )
     return "\n".join(lines) + "\n"
 
 

@@ -24,3 +24,10 @@ def installed() -> Path:
             raise SystemExit(f"{LOCK.name} cannot be installed; pip's messages are above")
         mark.write_text(digest)
     return _ENVIRONMENT / "bin"
+
+
+def checked(done: subprocess.CompletedProcess[str]) -> str:
+    """What a program printed; raises SystemExit with its last lines if it failed."""
+    if done.returncode:
+        raise SystemExit(f"{done.args} failed:\n{(done.stdout + done.stderr)[-3000:]}")
+    return done.stdout

@@ -5,10 +5,9 @@
 
 ``venv``: pip installs from a static index on this machine into a new environment, with no compiler
 in PATH. ``SUITE-x86_64``: so does the Python of a minimal Debian, which debootstrap makes, and a
-server then denies a Pod. ``noble-x86_64``: the same on Ubuntu 24.04, if ``POLICYD_UBUNTU`` is the
-address of its archive. ``SUITE-aarch64``: the wheel runs on the Python of Debian for ARM under
-QEMU: a server, all suites of the policy library, and the conformance rows. ``reproducible``: a
-copy of the tree gives the same bytes to another user in another directory, on one core.
+server then denies a Pod. ``SUITE-aarch64``: the wheel runs on the Python of Debian for ARM under
+QEMU: a server, all suites of the policy library, and the conformance rows. ``maven-MACHINE``: the
+same with the Python that Debian does not have. ``reproducible``: see ``elsewhere``.
 
 A sample of the rows is tried unless ``POLICYD_SAMPLE=1``. Limits are of processor time, so that a
 busy machine fails no trial.
@@ -16,7 +15,6 @@ busy machine fails no trial.
 
 import argparse
 import os
-import pwd
 import resource
 import shutil
 import stat
@@ -31,10 +29,10 @@ from functools import partial
 from pathlib import Path
 
 from policyd.tls.issuing import self_signed
-from tools import tree
 from tools.image import debian, settings, wheels
-from tools.release import index, suites
-from tools.release.settings import BUILD, DIST, MACHINES, SUITES, Target, epoch
+from tools.release import elsewhere, index, maven, suites
+from tools.release.programs import checked
+from tools.release.settings import BUILD, DIST, MACHINES, MAVEN, SUITES, Target
 from tools.supply import trial
 from tools.supply.matrix import Place
 
@@ -43,8 +41,11 @@ INSTALL_SECONDS, DENIAL_SECONDS = 20.0, 60.0
 _TESTS = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "PyYAML")
 # Rows that are not kept in the tree, where the tests look for them.
 _ROWS = settings.ROOT.parent / "shared/conformance"
-# The scripts of debootstrap for every release: Debian 12 does not know the newer ones by name.
-_DEBIAN, _UBUNTU = "sid", "gutsy"
+# The script of debootstrap for every release: Debian 12 does not know the newer ones by name.
+_SCRIPT = "/usr/share/debootstrap/scripts/sid"
+# What runs the Python that Debian does not have.
+_BASE = "bookworm"
+_LIBRARIES = ("libbz2-1.0", "libcrypt1", "libuuid1", "zlib1g")
 _QEMU = "usr/bin/qemu-aarch64-static"
 _SITE = "opt/site"
 
@@ -53,11 +54,8 @@ def main() -> None:
     """Run the trials that are named, or all; the exit status is 1 if one of them failed."""
     known: dict[str, Callable[[], None]] = {"venv": in_venv}
     for python, suite in SUITES.items():
-        if suite:
-            known[f"{suite}-x86_64"] = partial(in_debian, Target(python, "x86_64"), suite)
-            known[f"{suite}-aarch64"] = partial(in_qemu, Target(python, "aarch64"), suite)
-    if ubuntu := os.environ.get("POLICYD_UBUNTU"):
-        known["noble-x86_64"] = partial(in_ubuntu, Target("3.12", "x86_64"), "noble", ubuntu)
+        known[f"{suite}-x86_64"] = partial(in_debian, Target(python, "x86_64"), suite)
+        known[f"{suite}-aarch64"] = partial(in_qemu, Target(python, "aarch64"), suite)
     known["reproducible"] = reproducible
     parser = argparse.ArgumentParser(prog="python -m tools.release.trials")
     parser.add_argument("trials", nargs="*", help=f"of {', '.join(known)}; default: all")
@@ -123,36 +121,22 @@ def in_venv() -> None:
         }
         with timed("venv: installed without a compiler", INSTALL_SECONDS):
             command = [str(folder / "bin/python"), "-m", "pip", "install", "-q", "policyd"]
-            _checked(subprocess.run(command, env=bare, capture_output=True, text=True, check=False))
+            checked(subprocess.run(command, env=bare, capture_output=True, text=True, check=False))
         trial.denies([str(folder / "bin/policyd")], str(settings.ROOT / "policies/pod-security"))
 
 
 def in_debian(target: Target, suite: str) -> None:
     """Install on a minimal Debian, and deny a Pod."""
-    _in_minimal(target, suite, suites.mirror(), _DEBIAN)
-
-
-def in_ubuntu(target: Target, suite: str, mirror: str) -> None:
-    """Install on a minimal Ubuntu, and deny a Pod. Its keys are in a package of Debian."""
-    (archive,) = suites.download("trixie", "amd64", "ubuntu-archive-keyring")
-    with _scratch("keyring") as root:
-        debian.unpack_all([archive], root)
-        keyring = root / "usr/share/keyrings/ubuntu-archive-keyring.gpg"
-        _in_minimal(
-            target, suite, mirror, _UBUNTU, f"--keyring={keyring}", "--components=main,universe"
-        )
-
-
-def _in_minimal(target: Target, suite: str, mirror: str, script: str, *options: str) -> None:
     if shutil.which("debootstrap") is None:
         debian.apt(["--yes", "--no-install-recommends", "install", "debootstrap"], Path("/"))
     with _scratch(suite) as root, served(target) as address:
-        made = ["debootstrap", "--variant=minbase", "--force-check-gpg", *options]
-        command = [*made, suite, str(root), mirror, f"/usr/share/debootstrap/scripts/{script}"]
-        _checked(subprocess.run(command, capture_output=True, text=True, check=False))
+        made = ["debootstrap", "--variant=minbase", "--force-check-gpg"]
+        command = [*made, _release(suite), str(root), suites.mirror(), _SCRIPT]
+        checked(subprocess.run(command, capture_output=True, text=True, check=False))
         place = Place(root)
         apt = ["apt-get", "install", "-q", "--yes", "--no-install-recommends"]
-        _checked(place.run(*apt, f"python{target.python}-venv"))
+        packages = _LIBRARIES if suite == MAVEN else (f"python{target.python}-venv",)
+        checked(place.run(*apt, *packages))
         if place.run("sh", "-c", "command -v cc || command -v gcc").returncode == 0:
             raise SystemExit(f"{suite} has a compiler")
         environment = place.work / "venv"
@@ -161,15 +145,16 @@ def _in_minimal(target: Target, suite: str, mirror: str, script: str, *options: 
         python = environment / "bin/python"
         install = ["-m", "pip", "install", "-q", "--index-url", address, "policyd"]
         with timed(f"{suite}-x86_64: installed, suites passed, a Pod denied", DENIAL_SECONDS):
-            _checked(place.run(f"python{target.python}", "-m", "venv", environment))
-            _checked(place.run(python, *install))
-            _checked(place.run(python, place.work / "trial.py", place.work / "policies"))
+            checked(place.run(_python(root, target, suite), "-m", "venv", environment))
+            checked(place.run(python, *install))
+            checked(place.run(python, place.work / "trial.py", place.work / "policies"))
 
 
 def in_qemu(target: Target, suite: str) -> None:
     """Run on another machine's Python, under QEMU's user emulation."""
+    packages = _LIBRARIES if suite == MAVEN else (f"python{target.python}",)
     archives = suites.download_all(
-        suite, MACHINES[target.machine], f"python{target.python}", "libstdc++6"
+        _release(suite), MACHINES[target.machine], *packages, "libstdc++6"
     )
     (emulator,) = suites.download("bookworm", "amd64", "qemu-user-static")
     with _scratch("qemu") as root, _scratch("emulator") as other:
@@ -192,61 +177,44 @@ def in_qemu(target: Target, suite: str) -> None:
         if _ROWS.exists():
             shutil.copytree(_ROWS, place.work.parent / "shared/conformance")
         folders = f"PYTHONPATH=/{_SITE}:{place.named(place.work)}"
-        python = [f"/{_QEMU}", "-E", folders, f"/usr/bin/python{target.python}", "-m"]
+        python = [f"/{_QEMU}", "-E", folders, _python(root, target, suite), "-m"]
         policies = place.named(place.work / "policies/pod-security")
         with timed(f"{suite}-aarch64: a Pod denied", float("inf")):
             trial.denies(["chroot", str(root), *python, "policyd"], policies, _certificate(place))
         rows = ["-q", "-p", "no:cacheprovider", "-c", place.named(place.work / "pyproject.toml")]
         with timed(f"{suite}-aarch64: conformance rows", float("inf")):
             done = place.run(*python, "pytest", *rows, place.work / "tests/conformance")
-            print(f"{suite}-aarch64: {_checked(done).strip().splitlines()[-1]}", flush=True)
+            print(f"{suite}-aarch64: {checked(done).strip().splitlines()[-1]}", flush=True)
         with timed(f"{suite}-aarch64: suites passed", float("inf")):
-            _checked(place.run(*python, "policyd", "test", place.work / "policies"))
+            checked(place.run(*python, "policyd", "test", place.work / "policies"))
 
 
 def reproducible() -> None:
-    """Build a wheel again from a copy of the tree, with nothing that was kept: as another user, in
-    another directory, with another umask, time zone, age of files and number of cores.
-    """
-    target, user = _here(), pwd.getpwnam("nobody")
-    with tempfile.TemporaryDirectory(prefix="policyd-elsewhere-") as scratch:
-        copy = Path(scratch, "tree")
-        for name in tree.files():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(settings.ROOT / name, copy / name)
-        for each in (Path(scratch), *Path(scratch).rglob("*")):
-            os.utime(each, (86_400, 86_400))
-            os.chown(each, user.pw_uid, user.pw_gid)
-        environment = os.environ | {
-            "SOURCE_DATE_EPOCH": str(epoch()),
-            "HOME": scratch,
-            "TZ": "Asia/Kathmandu",
-        }
-        for name in ("MAKEFLAGS", "MAKEOVERRIDES"):
-            environment.pop(name, None)
-        command = ["make", "-C", str(copy), "release", f"OPTIONS=--only {target}"]
-        with timed("reproducible: built again", float("inf")):
-            _checked(
-                subprocess.run(
-                    ["taskset", "--cpu-list", "0", *command],
-                    env=environment,
-                    capture_output=True,
-                    text=True,
-                    check=False,
-                    user=user.pw_uid,
-                    group=user.pw_gid,
-                    extra_groups=(),
-                    umask=0o077,
-                )
-            )
-        for file in (wheel(target), *DIST.glob("*.tar.gz")):
-            if file.read_bytes() != (copy / "dist" / file.name).read_bytes():
-                raise SystemExit(f"{file.name} has other bytes when it is built elsewhere")
+    """Build what has to have the same bytes again."""
+    with timed("reproducible: built again", float("inf")):
+        files = elsewhere.compare()
+    print(f"reproducible: the same bytes in {', '.join(files)}", flush=True)
 
 
 def _here() -> Target:
     """This Python and machine."""
     return Target(f"{sys.version_info.major}.{sys.version_info.minor}", os.uname().machine)
+
+
+def _release(suite: str) -> str:
+    """The release of Debian for a trial."""
+    return _BASE if suite == MAVEN else suite
+
+
+def _python(root: Path, target: Target, suite: str) -> str:
+    """The Python of a system, as that names it; what apt does not have is copied below ``root``."""
+    if suite != MAVEN:
+        return f"/usr/bin/python{target.python}"
+    unpacked = maven.unpacked(target.machine)
+    shutil.copytree(unpacked, root / "opt/python")
+    for library in unpacked.glob("*.so.*"):  # the loader finds no other place without /proc
+        shutil.copy(library, root / "usr/lib")
+    return f"/opt/python/bin/python{target.python}"
 
 
 def _policies(place: Place) -> None:
@@ -269,12 +237,6 @@ def _scratch(name: str) -> Iterator[Path]:
     BUILD.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f"{name}-", dir=BUILD) as scratch:
         yield Path(scratch)
-
-
-def _checked(done: subprocess.CompletedProcess[str]) -> str:
-    if done.returncode:
-        raise SystemExit(f"{done.args} failed:\n{(done.stdout + done.stderr)[-3000:]}")
-    return done.stdout
 
 
 if __name__ == "__main__":

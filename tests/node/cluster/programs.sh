@@ -2,7 +2,7 @@
 # Build what a node needs, from Go modules and Debian packages, by name and version. What is there already stays.
 #
 #   programs.sh [TARGET…]   kubernetes etcd containerd cni system pause helm prometheus cert-manager
-#                           registry crane cosign krew (default: these), kyverno gatekeeper
+#                           registry crane cosign krew (default: these), kubectl kyverno gatekeeper
 #
 # Nothing is installed: `go` downloads modules, and `apt-get download` packages that are unpacked into a folder.
 # common.sh says where the programs go.
@@ -52,10 +52,15 @@ enter_source() { # enter_source MODULE VERSION
 }
 
 kubernetes() {
-  local commands=(kube-apiserver kube-controller-manager kube-scheduler kube-proxy kubelet kubectl)
-  missing "${commands[@]}" || return 0
+  kubernetes_programs kube-apiserver kube-controller-manager kube-scheduler kube-proxy kubelet kubectl
+}
+
+kubectl() { kubernetes_programs kubectl; }
+
+kubernetes_programs() { # kubernetes_programs PROGRAM…
+  missing "$@" || return 0
   local module stamp=k8s.io/component-base/version
-  local packages=("${commands[@]/#/k8s.io/kubernetes/cmd/}")
+  local packages=("${@/#/k8s.io/kubernetes/cmd/}")
   mkdir "$scratch/kubernetes"
   cd "$scratch/kubernetes"
   module=$(go mod download -json "k8s.io/kubernetes@v$KUBERNETES" | sed -n 's/.*"GoMod": "\(.*\)".*/\1/p')
@@ -190,7 +195,7 @@ quietly() { "$@" >"$scratch/log" 2>&1 || { tail -20 "$scratch/log" >&2; return 1
 for target in "$@"; do
   case $target in
     kubernetes | etcd | containerd | cni | system | pause | helm | prometheus | cert-manager) ;;
-    registry | crane | cosign | krew | kyverno | gatekeeper) ;;
+    registry | crane | cosign | krew | kubectl | kyverno | gatekeeper) ;;
     *)
       echo "unknown target $target" >&2
       exit 2
