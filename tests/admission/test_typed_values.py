@@ -50,6 +50,10 @@ ROWS: tuple[tuple[str, bool | str, bool | str], ...] = (
     (f"[{CONTAINERS}[0]][dyn(0u)].name == 'app'", True, True),
     (f"({CONTAINERS} + [])[dyn(0u)].name == 'app'", True, True),
     (f"([] + {CONTAINERS})[dyn(0u)].name == 'app'", True, INDEX),
+    (f"({CONTAINERS}.filter(c, false) + {CONTAINERS})[dyn(0u)].name == 'app'", True, INDEX),
+    # The sum of a list of Go, also an empty one, is none.
+    (f"({CONTAINERS}[0].command + {CONTAINERS})[dyn(0u)].name == 'app'", True, True),
+    (f"object.spec in {CONTAINERS}[0].command", False, False),
     (f"{CONTAINERS}.filter(c, true)[dyn(0u)].name == 'app'", True, True),
     (f"{CONTAINERS}.exists(c, 1 in c)", False, KEY),
     ("object.spec == 1", False, EQUAL),
@@ -73,7 +77,9 @@ ROWS: tuple[tuple[str, bool | str, bool | str], ...] = (
 
 
 def made(memory: str) -> dict[str, Any]:
-    found: dict[str, Any] = deployment(container(resources={"limits": {"memory": memory}}))
+    found: dict[str, Any] = deployment(
+        container(command=[], resources={"limits": {"memory": memory}})
+    )
     found["metadata"]["labels"] = {"app": "web"}
     found["spec"]["strategy"] = {}
     fields: list[tuple[str, Any]] = [("f:a", {}), ("f:b", [{".": {}}])]
@@ -117,6 +123,11 @@ def test_values_of_built_in_kinds(
 LABELS = "[JSONPatch{op: 'add', path: '/metadata/annotations', value: object.metadata.labels}]"
 OWN = "[JSONPatch{op: 'add', path: '/metadata/annotations', value: {'a': object.metadata.name}}]"
 STRUCT = "[JSONPatch{op: 'replace', path: '/spec', value: object.spec}]"
+NONE = "[JSONPatch{op: 'replace', path: '/spec/template/spec/containers', value: []}]"
+SUM = (
+    f"[JSONPatch{{op: 'add', path: '/metadata/annotations', value: {{'a': ({CONTAINERS}"
+    " + object.metadata.managedFields)[dyn(0u)].?none.orValue('')}}]"
+)
 ALWAYS = [{"name": "t", "expression": "true"}]
 REFUSED = "could not marshal to JSON: type conversion error from "
 # Mutations of policies in their order, each with or without a matchCondition; the error of the last.
@@ -125,6 +136,8 @@ MUTATIONS: tuple[tuple[tuple[tuple[str, bool], ...], str], ...] = (
     (((LABELS, True),), f"{REFUSED}'map(dyn, dyn)' to '*structpb.Value'"),
     (((STRUCT, True),), f"{REFUSED}struct type v1.DeploymentSpec to *structpb.Value"),
     (((OWN, True),), ""),
+    # An empty list that a mutation wrote is a list of the object.
+    (((NONE, True), (SUM, True)), ""),
     # The first matchCondition of a round decides for all that follow.
     (((OWN, True), (LABELS, False)), f"{REFUSED}'map(dyn, dyn)' to '*structpb.Value'"),
     (((OWN, False), (LABELS, True)), f"{REFUSED}'map(dyn, dyn)' to '*structpb.Value'"),
