@@ -36,4 +36,5 @@ def dump(value: Any, *, flow: bool = False) -> str:
         default_flow_style=flow,
         width=2**31 - 1,
     )
-    return text.removesuffix("...\n")
+    # The mark of the end has a line of its own; a string may end with the same characters.
+    return text.removesuffix("...\n") if text.endswith("\n...\n") else text
