@@ -5,6 +5,7 @@ from typing import Any
 import yaml
 
 from policyd.policy.source.yaml_nodes import is_plain_string
+from policyd.policy.source.yaml_text.marks import has_other_breaks
 
 _Base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
@@ -17,9 +18,13 @@ class _Dumper(_Base):  # type: ignore[misc]
 
 
 def _text(dumper: Any, value: str) -> Any:
-    # A block cannot hold trailing blanks; libyaml then falls back to quotes by itself. Kubernetes
-    # reads more plain words as booleans and numbers than PyYAML does: y, 1e3, 0o17.
-    style = "|" if "\n" in value else None if is_plain_string(value) else "'"
+    # A block cannot hold trailing blanks; libyaml then falls back to quotes by itself. It would
+    # indent what follows another line break. Kubernetes reads more plain words as booleans and
+    # numbers than PyYAML does: y, 1e3, 0o17.
+    if has_other_breaks(value):
+        style = '"'
+    else:
+        style = "|" if "\n" in value else None if is_plain_string(value) else "'"
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
 
