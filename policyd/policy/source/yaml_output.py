@@ -41,5 +41,5 @@ def dump(value: Any, *, flow: bool = False) -> str:
         default_flow_style=flow,
         width=2**31 - 1,
     )
-    # The mark of the end has a line of its own; a string may end with the same characters.
+    # Only on a separate line is it the mark of the end, and not the end of a string.
     return text.removesuffix("...\n") if text.endswith("\n...\n") else text
