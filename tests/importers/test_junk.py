@@ -178,8 +178,14 @@ KEYS = st.sampled_from(
         "",
         "+labels",
         "$patch",
+        "(kind)",
+        "=(metadata)",
+        "X(spec)",
+        "<(kind)",
+        "^(containers)",
+        "+(labels)",
+        "()",
     ]
-    + ["(kind)", "=(metadata)", "X(spec)", "<(kind)", "^(containers)", "+(labels)", "()"]
 )
 LEAVES = st.sampled_from(
     [
