@@ -62,7 +62,7 @@ def _denials(message: str) -> Iterator[tuple[RuleName, str]]:
         policy, _, error = message.removeprefix(_MUTATION).partition(" error: ")
         rule, _, text = error.partition(_RULES)[2].removesuffix("]").partition(": ")
         if text:
-            yield RuleName(policy, _own(rule)), text
+            yield RuleName(policy, own_rule(rule)), text
     elif message.startswith("["):
         yield from _of_constraints(message)
 
@@ -72,7 +72,7 @@ def _warning(text: str) -> Iterator[tuple[RuleName, str]]:
     name, colon, message = text.removeprefix("policy ").partition(": ")
     policy, dot, rule = name.rpartition(".")
     if text.startswith("policy ") and colon and dot:
-        yield RuleName(policy, _own(rule)), message
+        yield RuleName(policy, own_rule(rule)), message
     else:
         yield from _denials(text)
 
@@ -84,7 +84,7 @@ def _blocked(text: str) -> Iterator[tuple[RuleName, str]]:
         return
     for policy, rules in policies.items() if isinstance(policies, dict) else ():
         for rule, message in rules.items() if isinstance(rules, dict) else ():
-            yield RuleName(policy, _own(rule)), str(message)
+            yield RuleName(policy, own_rule(rule)), str(message)
 
 
 def _of_cel_policies(message: str) -> Iterator[tuple[RuleName, str]]:
@@ -104,7 +104,7 @@ def _of_constraints(message: str) -> Iterator[tuple[RuleName, str]]:
             yield RuleName(name), text
 
 
-def _own(rule: str) -> str:
+def own_rule(rule: str) -> str:
     """Return the rule that a user wrote."""
     for prefix in _DERIVED:
         if rule.startswith(prefix):
