@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from policyd.errors import PolicyError
+from policyd.importers.kyverno.matching.autogen import PREFIXES
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.source.loader import read_one
 
@@ -18,8 +19,6 @@ _BLOCKED = "was blocked due to the following policies"
 _POLICY, _STATES = "Policy ", (" failed: ", " error: ")
 # A rule of Kyverno that cannot be applied (pkg/webhooks/resource/mutation/mutation.go).
 _MUTATION, _RULES = "mutation policy ", " rules ["
-# Rules that Kyverno derives for Pod controllers have the name of their rule after one of these.
-_DERIVED = ("autogen-cronjob-", "autogen-")
 
 
 class RuleName(NamedTuple):
@@ -105,8 +104,6 @@ def _of_constraints(message: str) -> Iterator[tuple[RuleName, str]]:
 
 
 def own_rule(rule: str) -> str:
-    """Return the rule that a user wrote."""
-    for prefix in _DERIVED:
-        if rule.startswith(prefix):
-            return rule.removeprefix(prefix)
-    return rule
+    """Return the rule that a user wrote, of one that Kyverno derives for Pod controllers."""
+    prefix = next((each for each in PREFIXES if rule.startswith(each)), "")
+    return rule.removeprefix(prefix)
