@@ -10,6 +10,7 @@ from typing import Literal, get_args
 from policyd._core.json.equality import equal
 from policyd._core.patch.diff import diff
 from policyd.comparison.asking import OtherAnswer, dry
+from policyd.comparison.audited import AuditReports
 from policyd.comparison.findings import LEVELS, Level, RuleFinding, RuleName
 from policyd.defaulting.defaults import Defaults
 from policyd.importers.provenance import provenance_of
@@ -63,11 +64,18 @@ _ADMITS = _Stance()
 
 class Comparer:
     """The policies of policyd, by the rules that they were imported from. ``documents`` are those
-    of the policies.
+    of the policies; ``reports`` show what the other product only audits.
     """
 
-    def __init__(self, admitter: Admitter, defaults: Defaults, documents: Iterable[Document]):
+    def __init__(
+        self,
+        admitter: Admitter,
+        defaults: Defaults,
+        documents: Iterable[Document],
+        reports: AuditReports | None = None,
+    ):
         self._admitter = admitter
+        self._reports = reports
         self._defaults = defaults
         self._documents = {each.name: each for each in documents}
         self._names = {name: _name_of(each) for name, each in self._documents.items()}
@@ -85,12 +93,14 @@ class Comparer:
             admission = self._admitter.admit(
                 {**recorded.review, "request": request}, (answer.webhook,)
             )
-            yield from self._rules(admission, answer)
+            yield from self._rules(request, admission, answer)
             if not admission.allowed:
                 return
             request = {**request, "object": self._defaults.applied(admission.after)}
 
-    def _rules(self, admission: Admission, answer: OtherAnswer) -> Iterator[ComparedRule]:
+    def _rules(
+        self, request: JSONObject, admission: Admission, answer: OtherAnswer
+    ) -> Iterator[ComparedRule]:
         ours, theirs = self._stances(admission), _by_rule(answer.findings)
         if RuleName() in theirs:  # a denial that names no policy: of the request as a whole
             own, other = (
@@ -108,7 +118,13 @@ class Comparer:
                 yield ComparedRule(name, "other patch", *_fields(*after))
                 matched.clear()
         for name in sorted({*ours, *theirs, *matched}):
-            yield _compared(name, ours.get(name, _ADMITS), theirs.get(name, _ADMITS), answer)
+            own, reported = ours.get(name, _ADMITS), None
+            if own.level == "audits" and name not in theirs and self._reports is not None:
+                reported = self._reports.finding(request, admission.after, name)
+            if reported is not None:
+                theirs |= _by_rule([reported])
+            other = theirs.get(name, _ADMITS)
+            yield _compared(name, own, other, answer, reported=reported is not None)
 
     def _stances(self, admission: Admission) -> dict[RuleName, _Stance]:
         return _by_rule(
@@ -151,12 +167,21 @@ def _by_rule(findings: Iterable[RuleFinding]) -> dict[RuleName, _Stance]:
     return found
 
 
-def _compared(name: RuleName, ours: _Stance, theirs: _Stance, answer: OtherAnswer) -> ComparedRule:
+def _compared(
+    name: RuleName,
+    ours: _Stance,
+    theirs: _Stance,
+    answer: OtherAnswer,
+    *,
+    reported: bool = False,
+) -> ComparedRule:
     if ours.level == theirs.level:
         outcome: RuleOutcome = "equal" if _agree(ours, theirs) else "other message"
     elif ours.rank < theirs.rank:
         outcome = "looser"
-    elif ours.level == "audits" or (ours.level == "warns" and not answer.allowed):
+    elif not reported and (
+        ours.level == "audits" or (ours.level == "warns" and not answer.allowed)
+    ):
         # An answer does not say what is only audited, and a denial by Kyverno has no warnings.
         outcome = "unknown"
     else:

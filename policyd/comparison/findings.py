@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from policyd.errors import PolicyError
+from policyd.importers.kyverno.matching.autogen import PREFIXES
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.source.loader import read_one
 
@@ -18,8 +19,6 @@ _BLOCKED = "was blocked due to the following policies"
 _POLICY, _STATES = "Policy ", (" failed: ", " error: ")
 # A rule of Kyverno that cannot be applied (pkg/webhooks/resource/mutation/mutation.go).
 _MUTATION, _RULES = "mutation policy ", " rules ["
-# Rules that Kyverno derives for Pod controllers have the name of their rule after one of these.
-_DERIVED = ("autogen-cronjob-", "autogen-")
 
 
 class RuleName(NamedTuple):
@@ -62,7 +61,7 @@ def _denials(message: str) -> Iterator[tuple[RuleName, str]]:
         policy, _, error = message.removeprefix(_MUTATION).partition(" error: ")
         rule, _, text = error.partition(_RULES)[2].removesuffix("]").partition(": ")
         if text:
-            yield RuleName(policy, _own(rule)), text
+            yield RuleName(policy, own_rule(rule)), text
     elif message.startswith("["):
         yield from _of_constraints(message)
 
@@ -72,7 +71,7 @@ def _warning(text: str) -> Iterator[tuple[RuleName, str]]:
     name, colon, message = text.removeprefix("policy ").partition(": ")
     policy, dot, rule = name.rpartition(".")
     if text.startswith("policy ") and colon and dot:
-        yield RuleName(policy, _own(rule)), message
+        yield RuleName(policy, own_rule(rule)), message
     else:
         yield from _denials(text)
 
@@ -84,7 +83,7 @@ def _blocked(text: str) -> Iterator[tuple[RuleName, str]]:
         return
     for policy, rules in policies.items() if isinstance(policies, dict) else ():
         for rule, message in rules.items() if isinstance(rules, dict) else ():
-            yield RuleName(policy, _own(rule)), str(message)
+            yield RuleName(policy, own_rule(rule)), str(message)
 
 
 def _of_cel_policies(message: str) -> Iterator[tuple[RuleName, str]]:
@@ -104,9 +103,7 @@ def _of_constraints(message: str) -> Iterator[tuple[RuleName, str]]:
             yield RuleName(name), text
 
 
-def _own(rule: str) -> str:
-    """Return the rule that a user wrote."""
-    for prefix in _DERIVED:
-        if rule.startswith(prefix):
-            return rule.removeprefix(prefix)
-    return rule
+def own_rule(rule: str) -> str:
+    """Return the rule that a user wrote, of one that Kyverno derives for Pod controllers."""
+    prefix = next((each for each in PREFIXES if rule.startswith(each)), "")
+    return rule.removeprefix(prefix)

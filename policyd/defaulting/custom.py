@@ -5,7 +5,7 @@ a field that is not nullable is replaced by the default, or removed if there is 
 """
 
 from policyd.defaulting.go_values import UndecodableError, copied, decode, printed
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSON, JSONObject, object_in
 from policyd.mutation.schemas.schemas import KindSchema
 
 
@@ -18,11 +18,12 @@ def with_structural_defaults(obj: JSONObject, kind: KindSchema) -> JSONObject:
             result["metadata"] = printed(decode(obj["metadata"], metadata), metadata.type)
         except UndecodableError:
             return obj
-    _apply(result, kind.structural)
+    add_defaults(result, kind.structural)
     return result
 
 
-def _apply(value: JSON, schema: JSON) -> None:
+def add_defaults(value: JSON, schema: JSON) -> None:
+    """Add the defaults of a structural schema to a value, in place."""
     if not isinstance(schema, dict):
         return
     if isinstance(value, dict):
@@ -32,11 +33,11 @@ def _apply(value: JSON, schema: JSON) -> None:
         for index, each in enumerate(value):
             if _is_refused(each, items):
                 value[index] = copied(_default(items))
-            _apply(value[index], items)
+            add_defaults(value[index], items)
 
 
 def _apply_map(value: JSONObject, schema: JSONObject) -> None:
-    members: JSONObject = schema.get("properties") or {}
+    members = object_in(schema, "properties")
     for name, member in members.items():
         if _default(member) is not None and (name not in value or _is_refused(value[name], member)):
             value[name] = copied(_default(member))
@@ -47,7 +48,7 @@ def _apply_map(value: JSONObject, schema: JSONObject) -> None:
                 del value[name]
                 continue
             value[name] = copied(_default(below))
-        _apply(value[name], below)
+        add_defaults(value[name], below)
 
 
 def _default(schema: JSON) -> JSON:

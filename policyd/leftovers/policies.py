@@ -42,19 +42,25 @@ def without_effect(
 def enforced_twice(
     policies: Iterable[Document], live: Sequence[Document], engines: Mapping[str, OtherEngine]
 ) -> Iterator[Problem]:
-    """Yield advice for each Policy that denies or mutates as its source still does."""
+    """Yield advice for each rule of another engine that denies or mutates as a Policy does, at the
+    first Policy that it became.
+    """
     sources = {origin(each): each for each in live if each.group in engines}
+    reported = set()
     for policy in policies:
         found, rule = provenance_of(policy)
         source = sources.get(found.source)
         if source is None or engines[source.group].unexecuted(source) or not _acts(policy.raw):
             continue
+        if (found.source, rule) in reported:
+            continue
+        reported.add((found.source, rule))
         now = [one for each in convert(source, live) for one in each.documents]
         if any(_acts(one.raw) for one in now):
-            engine, named = engines[source.group].name, f" (rule {rule})" if rule else ""
-            message = f"{engine} enforces {source.label}{named}, from which it was imported, too"
-            hint = f"compare both, then set one to audit or remove it: kubectl edit {source.file}"
-            yield policy.advice("", "enforced-twice", message, hint + _within(source))
+            engine, named = engines[source.group].name, f", rule {rule}" if rule else ""
+            command = f"kubectl edit {source.file}{_within(source)}"
+            message = f"{engine} still enforces its source{named}: {command}"
+            yield policy.advice("", "enforced-twice", message)
 
 
 def _acts(policy: JSONObject) -> bool:

@@ -1,11 +1,17 @@
 """Whatever a field of a source contains, the import refuses it with a reason and raises nothing."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from policyd.cli.importing.texts import document_text
 from policyd.importers.all import convert_all
-from policyd.json_types import JSONObject
+from policyd.importers.checking import checked
+from policyd.json_types import JSON, JSONObject
+from policyd.versions import NEWEST
 from tests.builders.policies import apply_configuration, rule
 from tests.importers.converting import JUNK, document, places, replaced
 from tests.importers.gatekeeper.builders import constraint, mutator, template
@@ -158,3 +164,66 @@ def test_any_value_anywhere(kind: str) -> None:
                 one[number] = replace(given[number], raw=replaced(raw, place, junk))
                 for each in convert_all(one):
                     assert bool(each.documents) is not bool(each.reasons), (place, junk)
+
+
+KEYS = st.sampled_from(
+    [
+        "kind",
+        "apiVersion",
+        "metadata",
+        "labels",
+        "spec",
+        "containers",
+        "name",
+        "",
+        "+labels",
+        "$patch",
+        "(kind)",
+        "=(metadata)",
+        "X(spec)",
+        "<(kind)",
+        "^(containers)",
+        "+(labels)",
+        "()",
+    ]
+)
+LEAVES = st.sampled_from(
+    [
+        None,
+        True,
+        0,
+        1.5,
+        "",
+        "!Pod",
+        "Pod",
+        "!",
+        "<5",
+        "1-5",
+        "?*",
+        "a...",
+        "a\nb\u2028",
+        "{{ request.name }}",
+    ]
+)
+TREES: st.SearchStrategy[JSON] = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(KEYS, inner, max_size=2),
+    max_leaves=5,
+)
+BODIES: list[Callable[[JSON], JSONObject]] = [
+    lambda tree: {"validate": {"message": "a...", "pattern": tree}},
+    lambda tree: {"validate": {"anyPattern": [tree]}},
+    lambda tree: {"validate": {"foreach": [{"list": "request.object.spec.containers", "pattern": tree}]}},
+    lambda tree: {"validate": {"foreach": [{"list": "request.object.spec.a", "anyPattern": [tree]}]}},
+    lambda tree: {"mutate": {"patchStrategicMerge": tree}},
+    lambda tree: {"mutate": {"foreach": [{"list": "request.object.spec.containers", "patchStrategicMerge": tree}]}},
+]  # fmt: skip
+
+
+@given(st.sampled_from(BODIES), TREES)
+def test_any_pattern(body: Callable[[JSON], JSONObject], tree: JSON) -> None:
+    rule = {"name": "r", "match": {"any": [{"resources": {"kinds": ["Pod"]}}]}, **body(tree)}
+    [found] = convert_all([document(cluster_policy(rule))])
+    assert bool(found.documents) is not bool(found.reasons)
+    for each in checked(found, NEWEST).imported.documents:
+        document_text(each)

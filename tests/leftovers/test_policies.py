@@ -11,6 +11,7 @@ from policyd.cli import policyd
 from policyd.json_types import JSONObject
 from tests.cluster.contents import Contents
 from tests.cluster.fake import Call, Reply, refusal
+from tests.importers.kyverno.classic import cluster_policy, pattern, rule_of
 from tests.leftovers.conftest import Findings, Lint
 from tests.leftovers.installed import (
     EXCEPTION_FLAGS,
@@ -195,9 +196,26 @@ def test_what_its_source_still_enforces_is_enforced_twice(
     if want:
         assert found[0]["file"] == "mine/labels.yaml"
         assert found[0]["message"] == (
-            "Kyverno enforces ClusterPolicy labels (rule r), from which it was imported, too"
+            "Kyverno still enforces its source, rule r: kubectl edit clusterpolicies.kyverno.io/labels"
         )
-        assert found[0]["hint"].endswith("kubectl edit clusterpolicies.kyverno.io/labels")
+
+
+def test_a_rule_that_became_several_policies_is_one_line(kyverno: Kyverno, lint: Lint) -> None:
+    security = {"podSecurity": {"level": "baseline", "version": "latest"}}
+    labels = pattern({"metadata": {"labels": {"team": "?*"}}}, name="s")
+    added(
+        kyverno.contents,
+        CLUSTER_POLICIES,
+        "labels",
+        spec=cluster_policy(rule_of(security), labels)["spec"],
+    )
+    imported(lint)
+    found = lint("mine").stdout.splitlines()
+    edit = "kubectl edit clusterpolicies.kyverno.io/labels [enforced-twice]"
+    assert [each.partition("advice: ")[2] for each in found] == [
+        f"Kyverno still enforces its source, rule r: {edit}",
+        f"Kyverno still enforces its source, rule s: {edit}",
+    ]
 
 
 def test_a_policy_in_shadow_enforces_nothing_twice(

@@ -3,6 +3,7 @@ answers with the decisions of policies.
 """
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
@@ -47,7 +48,8 @@ Outcomes, for each request and rule:
   other message  the same decision with another message
   other patch    the mutated objects differ
   unknown        a policy audits, and answers do not contain what the other
-                 product audits; or what it would be sent is not known
+                 product audits (--cluster reads it from reports); or what it
+                 would be sent is not known
   no answer      the other product failed to answer
 
 Exit status: 0 if every outcome is equal or unknown, or nothing was sent (without --yes); 1 if one
@@ -131,15 +133,17 @@ def command(
     if enforce_all:
         policies = policies.enforced
     admitter = Admitter(policies, authorizer, defaults=policies.defaults, built=False)
-    comparer = Comparer(admitter, policies.defaults, sources.of_kind(*POLICY_KINDS))
     answers = answers_to([each for _, each in chosen], product, other.reach, connections)
-    found = [
-        ComparedRequest(place, recorded.label, rule)
-        for (place, recorded), given in zip(
-            with_progress(chosen, "comparing"), answers, strict=True
-        )
-        for rule in comparer.compared(recorded, given)
-    ]
+    with ExitStack() as stack:
+        documents, reports = sources.of_kind(*POLICY_KINDS), other.reports(stack)
+        comparer = Comparer(admitter, policies.defaults, documents, reports)
+        found = [
+            ComparedRequest(place, recorded.label, rule)
+            for (place, recorded), given in zip(
+                with_progress(chosen, "comparing"), answers, strict=True
+            )
+            for rule in comparer.compared(recorded, given)
+        ]
     echo_report(found, totals, form, verbose=verbose)
     if any(each.rule.outcome in DIFFERENT for each in found):
         raise SystemExit(1)

@@ -1,17 +1,19 @@
-"""The option ``--against``: the webhooks of another product. Sends no review."""
+"""The options of the other product: its webhooks, and its reports. Sends no review."""
 
 import base64
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from policyd import option_values
-from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, kubeconfig_file
+from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, cluster_reader, kubeconfig_file
 from policyd.cli.shared.manifests import read_manifests
 from policyd.cli.shared.settings import FILE, OptionValue, grouped
 from policyd.cli.webhooks.options import SERVICE, ca_bundle, no_configurations
 from policyd.cli.webhooks.synchronizing import cluster, every
+from policyd.comparison.audited import AuditReports
 from policyd.comparison.sending import Reach, service_of
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
@@ -37,6 +39,16 @@ class OtherWebhooks:
     against: str
     ca_file: Path | None
     reach: Reach
+    cluster: bool
+
+    def reports(self, stack: ExitStack) -> AuditReports | None:
+        """Return the reports in the cluster, which are read until the stack closes; None without
+        --cluster. Raises ConfigError.
+        """
+        if not self.cluster:
+            return None
+        reader = cluster_reader(self.reach.kubeconfig, self.reach.context)
+        return AuditReports(stack.enter_context(reader)).read()
 
     def webhooks(self) -> tuple[list[Hook], list[JSONObject]]:
         """Return the webhooks, and the Namespaces of the file. Raises ConfigError."""
@@ -81,6 +93,7 @@ def _other(
     *,
     against: str,
     ca_file: Path | None,
+    cluster: bool,
     kubeconfig: Path | None,
     context: str | None,
     timeout: float,
@@ -89,7 +102,8 @@ def _other(
         raise click.UsageError(f"--against {against}: a webhook is called over https only")
     if ca_file is not None and not against.startswith(_HTTPS):
         raise click.UsageError("--ca-file requires a URL for --against")
-    return OtherWebhooks(against, ca_file, Reach(kubeconfig_file(kubeconfig), context, timeout))
+    reach = Reach(kubeconfig_file(kubeconfig), context, timeout)
+    return OtherWebhooks(against, ca_file, reach, cluster)
 
 
 other_options = grouped(
@@ -108,6 +122,11 @@ other_options = grouped(
             "--ca-file",
             type=FILE,
             help="Trust these CA certificates (PEM) for a URL.  [default: the system's]",
+        ),
+        click.option(
+            "--cluster",
+            is_flag=True,
+            help="Read what Kyverno only audits from its reports in the cluster.",
         ),
         KUBECONFIG,
         CONTEXT,

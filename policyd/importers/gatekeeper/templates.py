@@ -7,6 +7,8 @@ A constraint becomes a Policy: ``match`` becomes matchConstraints and matchCondi
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
+from policyd.defaulting.custom import add_defaults
+from policyd.defaulting.go_values import copied
 from policyd.export.expressions.occurrences import (
     Occurrence,
     Untranslatable,
@@ -34,23 +36,6 @@ from policyd.versions import NEWEST
 _NAMES = frozenset(("variables", "params"))
 # Gatekeeper pkg/drivers/k8scel/transform/cel_snippets.go, BindObject.
 ANY_OBJECT = "object != null ? object : oldObject"
-
-
-def with_defaults(value: JSON, schema: JSON) -> JSON:
-    """Return parameters with the defaults of their schema, which the API server sets."""
-    if not isinstance(schema, dict):
-        return value
-    if isinstance(value, dict):
-        properties = schema.get("properties")
-        known = properties if isinstance(properties, dict) else {}
-        found = {key: with_defaults(each, known.get(key)) for key, each in value.items()}
-        for key, each in known.items():
-            if key not in found and isinstance(each, dict) and each.get("default") is not None:
-                found[key] = with_defaults(each["default"], each)
-        return found
-    if isinstance(value, list):
-        return [with_defaults(each, schema.get("items")) for each in value]
-    return value
 
 
 def rewritten(text: str, path: str, *, deletes: bool) -> str:
@@ -96,9 +81,11 @@ def _params(text: str, use: Occurrence, path: str) -> TextEdit:
 
 
 def parameters_of(constraint: JSONObject, schema: JSON) -> JSONObject:
-    """Return the parameters of a constraint; empty if there are none."""
-    found = with_defaults(object_in(constraint, "spec", "parameters"), schema)
-    assert isinstance(found, dict)
+    """Return the parameters of a constraint, with the defaults that the API server sets; empty if
+    there are none.
+    """
+    found: JSONObject = copied(object_in(constraint, "spec", "parameters"))
+    add_defaults(found, schema)
     return found
 
 

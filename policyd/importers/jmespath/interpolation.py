@@ -114,6 +114,18 @@ def pieces(text: str) -> list[str | tuple[str]]:
     return [*parts, plain] if plain else parts
 
 
+def split_outside(text: str, separator: str) -> list[str]:
+    """Split a text where the separator is not in a `{{ }}`."""
+    parts = [""]
+    for piece in pieces(text):
+        if isinstance(piece, str):
+            first, *more = piece.split(separator)
+            parts = [*parts[:-1], parts[-1] + first, *more]
+        else:
+            parts[-1] += f"{{{{{piece[0]}}}}}"
+    return parts
+
+
 def _end_of(text: str, start: int) -> int:
     # The end of the {{ }} that starts here, -1 if it has none.
     open_braces: list[str] = []

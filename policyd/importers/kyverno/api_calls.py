@@ -21,7 +21,12 @@ from policyd.importers.jmespath.cel import (
     variable,
 )
 from policyd.importers.jmespath.functions.scalars import as_string
-from policyd.importers.jmespath.interpolation import has_variables, pieces, queried, term_of
+from policyd.importers.jmespath.interpolation import (
+    has_variables,
+    queried,
+    split_outside,
+    term_of,
+)
 from policyd.importers.jmespath.kinds import ANY, MAP, STRING, JsonKind
 from policyd.importers.jmespath.reading import constant
 from policyd.importers.jmespath.terms import CelTerm, single
@@ -97,8 +102,8 @@ def called(written: JSON, scope: Vocabulary, *, early: bool) -> CelTerm:
 
 def _fetched(url: str, scope: Vocabulary, *, early: bool) -> _Fetched:
     """Return what a GET of a path answers."""
-    path, *query = _split(url, "?")
-    match [each for each in _split(path, "/") if each]:
+    path, *query = split_outside(url, "?")
+    match [each for each in split_outside(path, "/") if each]:
         case ["api", api_version, *rest]:
             pass
         case ["apis", group, version, *rest]:
@@ -131,18 +136,6 @@ def _fetched(url: str, scope: Vocabulary, *, early: bool) -> _Fetched:
     return _Fetched(value, kind, relation(key, "in", whole))
 
 
-def _split(text: str, separator: str) -> list[str]:
-    """Split a text where the separator is not in a variable."""
-    parts = [""]
-    for piece in pieces(text):
-        if isinstance(piece, str):
-            first, *more = piece.split(separator)
-            parts = [*parts[:-1], parts[-1] + first, *more]
-        else:
-            parts[-1] += f"{{{{{piece[0]}}}}}"
-    return parts
-
-
 def _place(namespace: str | None, scope: Vocabulary) -> ReadPlace:
     if namespace is None:
         return ReadPlace()
@@ -157,7 +150,7 @@ def _listed(kind: ReadKind, place: ReadPlace, query: str, scope: Vocabulary) -> 
     item = variable(kind.words, scope.taken)
     labels: list[str] = []
     tests: list[Cel] = []
-    for part in filter(None, _split(query, "&")):
+    for part in filter(None, split_outside(query, "&")):
         field, _, value = part.partition("=")
         terms = [each for each in re.split(r",(?![^()]*+\))", unquote(value)) if each.strip()]
         if field == "labelSelector":

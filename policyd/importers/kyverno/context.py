@@ -56,7 +56,7 @@ def _with_entry(
         raise Refused(path, f"expected one source for `{name}`, not {len(kinds)}")
     (kind,) = kinds
     given = entry[kind]
-    if isinstance(given, dict) and not isinstance(given.get("jmesPath") or "", str):
+    if isinstance(given, dict) and not isinstance(given.get("jmesPath"), str | None):
         raise Refused(f"{path}.{kind}.jmesPath", "expected a string")
     if kind == "imageRegistry":
         return scope.without(name, _REGISTRY.format(name=name))

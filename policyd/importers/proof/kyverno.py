@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from policyd._core.patch.diff import diff
 from policyd.importers.checking import CheckedImport
 from policyd.importers.fields import strings_at
 from policyd.importers.model import Imported, Refused
@@ -225,7 +226,8 @@ def differences(expected: JSONObject, found: JSON) -> list[str]:
 
     The namespace of an object that names none is ``default``.
     """
-    paths = list(_differing(_tidy(_placed(expected)), _tidy(_placed(found)), ""))
+    one, other = (_tidy(_placed(each)) for each in (expected, found))
+    paths = [] if same(one, other) else [each["path"] for each in diff(one, other)]
     return paths if len(paths) <= _SHOWN else [*paths[:_SHOWN], f"{len(paths) - _SHOWN} more"]
 
 
@@ -249,19 +251,3 @@ def _tidy(value: JSON) -> JSON:
 
 def _is_empty(value: JSON) -> bool:
     return value is None or value in ({}, [])
-
-
-def _differing(expected: JSON, found: JSON, path: str) -> list[str]:
-    if isinstance(expected, dict) and isinstance(found, dict):
-        names = dict.fromkeys((*expected, *found))
-        return [
-            each
-            for name in names
-            for each in _differing(
-                expected.get(name), found.get(name), f"{path}.{name}".lstrip(".")
-            )
-        ]
-    if isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
-        pairs = enumerate(zip(expected, found, strict=True))
-        return [each for i, (a, b) in pairs for each in _differing(a, b, f"{path}[{i}]")]
-    return [] if same(expected, found) else [path or "the object"]

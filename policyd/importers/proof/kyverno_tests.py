@@ -16,6 +16,7 @@ from policyd.importers.fields import (
     string_at,
     strings_at,
 )
+from policyd.importers.kyverno.matching.autogen import PREFIXES
 from policyd.importers.proof.files import TestFiles
 from policyd.importers.proof.rows import TestUnusable
 from policyd.json_types import JSON, JSONObject
@@ -52,8 +53,6 @@ _RESULT_FIELDS = frozenset(
     }
 )  # fmt: skip
 _RESULTS = frozenset({"pass", "fail", "skip", "warn", "error"})
-# What Kyverno puts before the names of rules that it makes for controllers of pods.
-_AUTOGEN = ("autogen-cronjob-", "autogen-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +97,7 @@ class ExpectedResult:
         """The names under which the rule is known: as written, and as the rule that Kyverno made
         its copies for controllers of.
         """
-        made = (self.rule.removeprefix(each) for each in _AUTOGEN if self.rule.startswith(each))
+        made = (self.rule.removeprefix(each) for each in PREFIXES if self.rule.startswith(each))
         return (self.rule, *made)
 
 

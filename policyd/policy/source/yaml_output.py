@@ -5,6 +5,7 @@ from typing import Any
 import yaml
 
 from policyd.policy.source.yaml_nodes import is_plain_string
+from policyd.policy.source.yaml_text.marks import has_other_breaks
 
 _Base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
@@ -17,9 +18,13 @@ class _Dumper(_Base):  # type: ignore[misc]
 
 
 def _text(dumper: Any, value: str) -> Any:
-    # A block cannot hold trailing blanks; libyaml then falls back to quotes by itself. Kubernetes
-    # reads more plain words as booleans and numbers than PyYAML does: y, 1e3, 0o17.
-    style = "|" if "\n" in value else None if is_plain_string(value) else "'"
+    # A block cannot hold trailing blanks; libyaml then falls back to quotes by itself. It would
+    # indent what follows another line break. Kubernetes reads more plain words as booleans and
+    # numbers than PyYAML does: y, 1e3, 0o17.
+    if has_other_breaks(value):
+        style = '"'
+    else:
+        style = "|" if "\n" in value else None if is_plain_string(value) else "'"
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
 
@@ -36,4 +41,5 @@ def dump(value: Any, *, flow: bool = False) -> str:
         default_flow_style=flow,
         width=2**31 - 1,
     )
-    return text.removesuffix("...\n")
+    # Only on a separate line is it the mark of the end, and not the end of a string.
+    return text.removesuffix("...\n") if text.endswith("\n...\n") else text

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import policyd
-from policyd.importers.gatekeeper.templates import convert, with_defaults
+from policyd.importers.gatekeeper.templates import convert, parameters_of
 from policyd.importers.model import Imported
 from policyd.json_types import JSONObject
 from tests.builders.objects import definition, pod
@@ -270,28 +270,8 @@ def test_a_template_without_constraints_is_refused() -> None:
 
 
 def test_defaults_of_items_are_set() -> None:
-    schema = {"items": {"properties": {"a": {"default": 1}, "b": {}}}}
-    assert with_defaults([{"b": 2}, 3], schema) == [{"b": 2, "a": 1}, 3]
-    assert with_defaults({"a": 1}, None) == {"a": 1}
-
-
-def test_metadata_of_template_and_constraint_is_kept() -> None:
-    raw = template(OWNED)
-    raw["metadata"]["annotations"] |= {"a": "template", "metadata.gatekeeper.sh/version": "1.0.0"}
-    owned = constraint()
-    owned["metadata"] |= {"labels": {"l": "m"}, "annotations": {"a": "constraint"}}
-    [result] = converted(convert, raw, owned).documents
-    assert result.raw["metadata"] == {
-        "name": "owned",
-        "labels": {"l": "m"},
-        "annotations": {"a": "constraint"},
-    }
-
-
-@pytest.mark.parametrize(
-    ("field", "value"), [("targets", []), ("targets", "x"), ("crd", "x"), ("crd", {"spec": []})]
-)
-def test_a_template_of_another_form_is_refused(field: str, value: object) -> None:
-    raw = template(OWNED)
-    raw["spec"][field] = value
-    assert reason_of(converted(convert, raw, constraint())).startswith("spec.")
+    schema = {"properties": {"l": {"items": {"properties": {"a": {"default": 1}, "b": {}}}}}}
+    given = {"spec": {"parameters": {"l": [{"b": 2}, 3]}}}
+    assert parameters_of(given, schema) == {"l": [{"b": 2, "a": 1}, 3]}
+    assert parameters_of(given, {"properties": 3}) == {"l": [{"b": 2}, 3]}
+    assert given == {"spec": {"parameters": {"l": [{"b": 2}, 3]}}}

@@ -92,6 +92,7 @@ def test_what_has_no_counterpart_is_refused_where_it_is_used() -> None:
         ([{"name": "x"}], "context[0]", "expected one source for `x`, not 0"),
         ([{"name": "x", "secret": {}}], "context[0]", "`secret` is not a source"),
         ([{"name": "x", "variable": {"query": "a"}}], "context[0].variable", "`query`"),
+        ([{"name": "x", "variable": {"jmesPath": []}}], "context[0].variable.jmesPath", "a string"),
         (
             [{"name": n, "configMap": {"name": n}} for n in ("a", "b")],
             "context[1].configMap",

@@ -220,10 +220,12 @@ def test_the_reasons_of_all_rules_are_reported() -> None:
     assert not found.documents
 
 
-def test_violations_that_exist_are_a_remark() -> None:
-    validate = {"message": "no", "deny": {}, "allowExistingViolations": True}
-    [remark] = imported(cluster_policy(rule_of(validate))).remarks
-    assert remark.path == "spec.rules[0].validate.allowExistingViolations"
+@pytest.mark.parametrize("written", [True, False])
+def test_a_file_is_imported_as_the_object_to_which_a_cluster_adds_defaults(written: bool) -> None:
+    validate: JSONObject = {"message": "no", "deny": {}}
+    file = imported(cluster_policy(rule_of(validate)))
+    found = imported(cluster_policy(rule_of({**validate, "allowExistingViolations": written})))
+    assert (found.documents, found.remarks) == (file.documents, ())
 
 
 @pytest.mark.parametrize(

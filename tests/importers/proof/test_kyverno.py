@@ -239,7 +239,7 @@ OVERLAY = mutating({"metadata": {"labels": {"team": "a"}}})
         ("pass", small_pod("good", "default", team="a"), True, ""),
         ("pass", {**small_pod("good", team="a"), "status": {}}, True, ""),
         ("pass", small_pod("good", team="b"), False,
-         "differs from patched.yaml in metadata.labels.team"),
+         "differs from patched.yaml in /metadata/labels/team"),
         ("fail", small_pod("good", team="b"), True, ""),
         ("fail", small_pod("good", team="a"), False,
          "the object is as the test expects it not to be"),

@@ -11,8 +11,11 @@ from policyd.importers.jmespath.terms import CelTerm
 from policyd.importers.jmespath.values import CelValue, Constant, Joined
 from policyd.importers.jmespath.vocabulary import NotTranslatable
 
-# A match depends on the text around it.
-_AROUND = ("^", "$", r"\b", r"\B", r"\A", r"\z", r"\Q")
+# Classes and escaped characters, each of which is one character of the text.
+_SINGLE = re.compile(r"\\[^bBAzQ]|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
+_AROUND = re.compile(r"[\^$\\]|\(\?(?!:)")  # flags, and what a match depends on around it
+_INNERMOST = re.compile(r"\([^()]*\)")
+_OPENING = re.compile(r"\((?!\?)")
 _REST = "(.*)"
 _GROUP = re.compile(r"\$(\w+|\{\w+\}|\$)")
 
@@ -59,25 +62,11 @@ def _groups(pattern: str) -> int | None:
     """Return the number of groups of a pattern; None if it has flags, alternatives outside of
     groups, or what depends on its surroundings.
     """
-    depth = groups = at = 0
-    in_class = False
-    while at < len(pattern):
-        each = pattern[at : at + 2] if pattern[at] == "\\" else pattern[at]
-        at += len(each)
-        if in_class:
-            in_class = each != "]"
-        elif each == "[":
-            in_class = True
-            at += pattern[at : at + 1] == "^"
-            at += pattern[at : at + 1] == "]"
-        elif each in _AROUND or (each == "|" and depth == 0):
-            return None
-        elif each == "(":
-            if pattern[at : at + 1] == "?" and pattern[at + 1 : at + 2] != ":":
-                return None
-            groups += pattern[at : at + 1] != "?"
-        depth += 0 if in_class else (each == "(") - (each == ")")
-    return groups
+    plain = _SINGLE.sub("x", pattern)
+    outside = plain
+    while (shorter := _INNERMOST.sub("", outside)) != outside:
+        outside = shorter
+    return None if _AROUND.search(plain) or "|" in outside else len(_OPENING.findall(plain))
 
 
 REPLACING: dict[str, tuple[int | None, Function]] = {

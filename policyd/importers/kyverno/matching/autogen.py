@@ -25,6 +25,7 @@ CONTROLLERS = (
 )
 # Rules whose names begin with this are those that Kyverno generated.
 GENERATED = "autogen-"
+PREFIXES = (f"{GENERATED}cronjob-", GENERATED)
 _LONGEST = 63  # characters: Kyverno cuts the names that it generates
 
 

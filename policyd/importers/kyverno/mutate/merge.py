@@ -13,7 +13,7 @@ from policyd.importers.kyverno.mutate.pointers import member
 from policyd.importers.kyverno.mutate.texts import cel, overlay_text, overlay_value
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSON, JSONObject
-from policyd.pattern.marks import Mark, UnknownMark, split
+from policyd.pattern.marks import Mark, UnknownMark, split, split_if_known
 
 PREPEND: JSONObject = {"$patch": "prepend"}
 _REPLACE: JSONObject = {"$patch": "replace"}
@@ -51,17 +51,9 @@ def marks_in(value: JSON) -> set[Mark]:
         return set()
     found: set[Mark] = set()
     for key, below in value.items():
-        mark = _mark(key)
-        found |= {mark} if mark in _CONDITIONS else {mark} | marks_in(below)
+        mark, _ = split_if_known(key)  # an unknown one is refused where it is read
+        found |= {mark or Mark.NONE, *(() if mark in _CONDITIONS else marks_in(below))}
     return found - {Mark.NONE}
-
-
-def _mark(key: str) -> Mark:
-    """Return the anchor of a key; NONE for an unknown one, which is refused where it is read."""
-    try:
-        return split(key)[0]
-    except UnknownMark:
-        return Mark.NONE
 
 
 @dataclass(slots=True)
@@ -141,7 +133,7 @@ class Merge:
             return self.as_map(item, kind.item, path, new=new or "image" in item)
         if Mark.GLOBAL in anchors:
             return self._global(item, path)
-        if all(_mark(key) is Mark.CONDITION and not _adds(item[key]) for key in item):
+        if all(split_if_known(key)[0] is Mark.CONDITION and not _adds(item[key]) for key in item):
             self.remarks.append(ImportRemark(path, "an item that has only conditions does nothing"))
             return {}
         if kind.keys != (_NAME,):
@@ -169,7 +161,7 @@ class Merge:
 
 
 def _adds(value: JSON) -> bool:
-    return isinstance(value, dict) and Mark.ADD in map(_mark, value)
+    return isinstance(value, dict) and any(split_if_known(key)[0] is Mark.ADD for key in value)
 
 
 def condition(value: JSON, path: str) -> JSON:

@@ -7,7 +7,7 @@ from typing import Self
 from policyd._core.schema.types import Field
 from policyd.export.expressions.literals import string_literal
 from policyd.importers.jmespath.cel import SUM, is_field
-from policyd.importers.jmespath.interpolation import has_variables, term_of
+from policyd.importers.jmespath.interpolation import has_variables, split_outside, term_of
 from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.mutate.texts import translated
 from policyd.importers.model import Refused
@@ -137,7 +137,7 @@ class Pointer:
         if not text.startswith("/"):
             raise Refused(path, f"`{text}`: a path begins with a slash")
         steps = []
-        for segment in _segments(text[1:]):
+        for segment in split_outside(text[1:], "/"):
             if not has_variables(segment):
                 steps.append(PathStep(segment))
                 continue
@@ -158,21 +158,6 @@ class Pointer:
 
 def _is_number(text: str) -> bool:
     return text.removeprefix("-").isdecimal() and text.isascii()
-
-
-def _segments(text: str) -> list[str]:
-    """Return the parts between slashes, of which those in variables do not count."""
-    found, depth, at, begin = [], 0, 0, 0
-    while at < len(text):
-        if text.startswith(("{{", "}}"), at):
-            depth += 1 if text[at] == "{" else -1
-            at += 2
-            continue
-        if text[at] == "/" and depth == 0:
-            found.append(text[begin:at])
-            begin = at + 1
-        at += 1
-    return [*found, text[begin:]]
 
 
 def member(at: Field | None, name: str) -> Field | None:

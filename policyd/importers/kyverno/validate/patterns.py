@@ -56,6 +56,8 @@ class _Conversion:
                 mark, name = split(str(key))
             except UnknownMark as error:
                 raise Refused(at, str(error)) from error
+            if not name.strip():
+                raise Refused(path, "a key has no name")
             if mark is Mark.ABSENT:
                 result[str(key)] = None  # Kyverno never reads the value
                 continue

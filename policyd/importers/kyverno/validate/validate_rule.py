@@ -27,9 +27,6 @@ def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
         {**each, **words} if "expression" in each else {**words, **each}
         for each in found.spec["validations"]
     ]
-    if validate.get("allowExistingViolations"):
-        what = "an update of an object that violated the rule before is checked like any other"
-        remarks = (*remarks, ImportRemark(f"{at}.allowExistingViolations", what))
     spec = {**found.spec, "validations": listed}
     return RuleParts(spec, (*found.remarks, *remarks), found.comments)
 

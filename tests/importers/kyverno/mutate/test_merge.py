@@ -90,6 +90,7 @@ REFUSALS = [
     ("patchStrategicMerge: {spec: {containers: [{image: a}]}}", "without its name"),
     ("patchStrategicMerge: {spec: {hostname: '$(./../x)'}}", "reference"),
     ("patchStrategicMerge: {spec: {hostname: '{{ random(''[a-z]'') }}'}}", "random"),
+    ("{patchStrategicMerge: {metadata: {+labels: {a: b}}}}", "metadata.+labels: '+labels' has no"),
     ("{patchStrategicMerge: {metadata: {}}, targets: [{kind: Secret}]}", "targets: "),
     ("{patchStrategicMerge: {metadata: {}}, foreach: [{}]}", "one of"),
     ("{patchStrategicMerge: {metadata: {}}, other: 1}", "other: "),

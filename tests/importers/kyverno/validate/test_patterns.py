@@ -85,6 +85,8 @@ def test_left_out_items_are_a_remark() -> None:
     [
         ({"spec": {"a": "{{ request.userInfo.username }}"}}, "pattern.spec.a", "no variables"),
         ({"spec": {"+(a)": 1}}, "pattern.spec.+(a)", "only overlays"),
+        ({"spec": {"+a": 1}}, "pattern.spec.+a", "no brackets"),
+        ({"spec": {" ": "<5"}}, "pattern.spec", "no name"),
         ({"spec": {"l": []}}, "pattern.spec.l", "empty list"),
         ({"spec": {"a": ">= many"}}, "pattern.spec.a", "cannot compare"),
     ],

@@ -1,0 +1,113 @@
+"""``policyd compare --cluster``: what the other product only audits, from its reports."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from policyd.errors import ConfigError
+from policyd.json_types import JSONObject
+from tests.builders.objects import pod
+from tests.builders.policies import TEAM
+from tests.cli.compare.product import Product, capture, outcomes, run, write
+from tests.cluster.contents import Contents
+from tests.cluster.fake import api_server, refusal
+
+WG = "/apis/wgpolicyk8s.io/v1alpha2/policyreports"
+OPEN = "/apis/openreports.io/v1alpha1/reports"
+PODS = "/api/v1/pods"
+RESULT = {
+    "policy": "teams",
+    "rule": "autogen-team",
+    "source": "kyverno",
+    "message": "error: no team.",
+}
+CREATED = "2026-11-01T00:00:00Z"
+LATER = 1793491200 + 3600
+
+
+@pytest.fixture
+def contents(product: Product, monkeypatch: pytest.MonkeyPatch) -> Iterator[Contents]:
+    """A cluster beside the other product; the policy only audits."""
+    write("teams", "team", validations=[TEAM], validationActions=["Audit"])
+    made = Contents()
+    made.objects |= {WG: [], OPEN: []}
+    with api_server(product.folder, made.answer) as server:
+        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig()))
+        yield made
+
+
+def reviewed(contents: Contents, name: str, stored: JSONObject | None = None) -> None:
+    """Capture the update of a Pod, and store it."""
+    made = pod(name=name)
+    made["metadata"] |= {"uid": f"uid-{name}", "resourceVersion": "1"}
+    capture(made)
+    fields = {key: value for key, value in made.items() if key != "metadata"} | (stored or {})
+    more: JSONObject = {"creationTimestamp": CREATED, "generation": 2, "managedFields": []}
+    contents.add(
+        PODS, name, "shop", **{**fields, "metadata": {**more, **fields.get("metadata", {})}}
+    )
+
+
+def reported(contents: Contents, path: str, name: str, result: str, **fields: Any) -> None:
+    each = {**RESULT, "result": result, "timestamp": {"seconds": LATER, "nanos": 0}, **fields}
+    contents.add(path, f"r-{name}", "shop", scope={"uid": f"uid-{name}"}, results=[each])
+
+
+def test_reports_show_what_is_only_audited(product: Product, contents: Contents) -> None:
+    for name in ("failed", "passed", "worded", "absent", "erred"):
+        reviewed(contents, name)
+    reported(contents, WG, "failed", "fail")
+    reported(contents, OPEN, "passed", "pass")
+    reported(contents, OPEN, "worded", "fail", message="who owns it?")
+    reported(contents, WG, "erred", "error")
+    unknown = ("unknown", "teams/team")
+    given = ("--against", product.configuration())
+    assert outcomes(*given, "--cluster") == {
+        "passed": ("stricter", "teams/team"),
+        "worded": ("other message", "teams/team"),
+        "absent": unknown,
+        "erred": unknown,
+    }
+    assert len(outcomes(*given)) == 5
+
+
+STORED: dict[str, JSONObject] = {
+    "another spec": {"spec": {"nodeName": "a"}},
+    "other labels": {"metadata": {"labels": {"team": "b"}}},
+    "another object of the name": {"metadata": {"uid": "uid-other"}},
+    "changed since": {"metadata": {"managedFields": [{"time": "2026-11-02T00:00:00Z"}]}},
+}
+
+
+@pytest.mark.parametrize("stored", STORED.values(), ids=STORED)
+def test_a_report_about_another_state_shows_nothing(
+    product: Product, contents: Contents, stored: JSONObject
+) -> None:
+    reviewed(contents, "web", stored)
+    reported(contents, WG, "web", "pass")
+    found = outcomes("--against", product.configuration(), "--cluster")
+    assert found == {"web": ("unknown", "teams/team")}
+
+
+def test_a_change_of_the_status_is_none_of_the_object(product: Product, contents: Contents) -> None:
+    status = [{"time": "2026-11-02T00:00:00Z", "subresource": "status"}]
+    reviewed(
+        contents, "web", {"status": {"phase": "Running"}, "metadata": {"managedFields": status}}
+    )
+    reported(contents, WG, "web", "fail")
+    assert outcomes("--against", product.configuration(), "--cluster") == {}
+
+
+@pytest.mark.parametrize(("path", "what"), [(WG, "list policyreports"), (PODS, "get pods")])
+def test_a_missing_permission_is_named(
+    product: Product, contents: Contents, path: str, what: str
+) -> None:
+    reviewed(contents, "web")
+    reported(contents, WG, "web", "fail")
+    resource = Path(path).name
+    contents.special = lambda call: refusal(403, "no") if f"/{resource}" in call.path else None
+    done = run("--against", product.configuration(), "--yes", "--cluster")
+    assert isinstance(done.exception, ConfigError)
+    assert f"this needs the permission to {what}" in str(done.exception)
