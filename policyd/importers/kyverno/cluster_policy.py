@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from policyd.importers import policies
 from policyd.importers.kyverno import settings, shape
+from policyd.importers.kyverno.first_rule import exclusive
 from policyd.importers.kyverno.matching.filters import selecting
 from policyd.importers.kyverno.rule_converter import ConvertedRule, RuleConverter, kind_of
 from policyd.importers.kyverno.settings import NamespacedAction
@@ -13,10 +14,6 @@ from policyd.importers.naming import LONGEST, valid_name
 from policyd.json_types import JSONObject
 from policyd.policy.source.loaded_documents import Document
 
-_ONE = (
-    "a rule counts only where no rule before it applies: exclude those requests by preconditions, "
-    "and set it to All"
-)
 _GENERATED = "left out, as Kyverno does: it generates rules whose names begin with autogen- itself"
 
 
@@ -49,7 +46,8 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
             else:
                 converted.append(_converted(converter, rule, f"spec.rules[{index}]"))
         if spec.get("applyRules") == "One" and len(converted) > 1:
-            raise Refused("spec.applyRules", _ONE)
+            converted, more = _first_only(converted)
+            remarks += more
     except Refused as refusal:
         reasons.append(refusal.finding)
     left_out = [each for each in converted if each.reason is not None]
@@ -80,6 +78,19 @@ def _converted(converter: RuleConverter, rule: JSONObject, path: str) -> _Rule:
         return _Rule(rule, converter.convert(rule, path))
     except Refused as refusal:
         return _Rule(rule, reason=refusal.finding)
+
+
+def _first_only(rules: Sequence[_Rule]) -> tuple[list[_Rule], list[ImportRemark]]:
+    if any(each.reason for each in rules):
+        raise Refused("spec.applyRules", "the other rules apply where one that is missing does not")
+    found = [*exclusive((each.raw, each.made) for each in rules)]
+    never = "it never applies: a rule before it applies to all that it matches"
+    remarks = [
+        ImportRemark("spec.applyRules", f"the rule {each.name} is left out: {never}")
+        for each, made in zip(rules, found, strict=True)
+        if not made
+    ]
+    return [replace(each, made=made) for each, made in zip(rules, found, strict=True)], remarks
 
 
 def _decides_all(rule: _Rule) -> bool:
