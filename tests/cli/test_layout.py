@@ -9,7 +9,9 @@ from policyd.cli.shared.layout.document_layout import DocumentLayout
 from policyd.json_types import FieldPath, JSONObject
 from policyd.policy.source.splitting import read_values
 
-KEYS = st.sampled_from(["spec", "name", "key", "a b", "#", "- x", "y", "1", "", "etc...", "a\nb\u2028c"])
+KEYS = st.sampled_from(
+    ["spec", "name", "key", "a b", "#", "- x", "y", "1", "", "etc...", "a\nb\u2028c"]
+)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | KEYS
 SCALARS = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | TEXTS
 VALUES = st.recursive(

@@ -21,10 +21,9 @@ def _text(dumper: Any, value: str) -> Any:
     # A block cannot hold trailing blanks; libyaml then falls back to quotes by itself. It would
     # indent what follows another line break. Kubernetes reads more plain words as booleans and
     # numbers than PyYAML does: y, 1e3, 0o17.
+    style = "|" if "\n" in value else None if is_plain_string(value) else "'"
     if has_other_breaks(value):
         style = '"'
-    else:
-        style = "|" if "\n" in value else None if is_plain_string(value) else "'"
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
 

@@ -12,10 +12,10 @@ from policyd.importers.jmespath.values import CelValue, Constant, Joined
 from policyd.importers.jmespath.vocabulary import NotTranslatable
 
 # Classes and escaped characters, each of which is one character of the text.
-_SINGLE = re.compile(r"\\[^bBAzQ]|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
+_SINGLE = re.compile(r"\\[^bBAzQ]|\[\^?\]?(?:\\.|[^\]\\])*+(?:\]|\\?\Z)", re.DOTALL)
 _AROUND = re.compile(r"[\^$\\]|\(\?(?!:)")  # flags, and what a match depends on around it
-_INNERMOST = re.compile(r"\([^()]*\)")
-_OPENING = re.compile(r"\((?!\?)")
+_SIGN = re.compile(r"[()|]")
+_GROUPING = re.compile(r"\((?!\?)")
 _REST = "(.*)"
 _GROUP = re.compile(r"\$(\w+|\{\w+\}|\$)")
 
@@ -63,10 +63,12 @@ def _groups(pattern: str) -> int | None:
     groups, or what depends on its surroundings.
     """
     plain = _SINGLE.sub("x", pattern)
-    outside = plain
-    while (shorter := _INNERMOST.sub("", outside)) != outside:
-        outside = shorter
-    return None if _AROUND.search(plain) or "|" in outside else len(_OPENING.findall(plain))
+    depth = 0
+    for sign in _SIGN.findall(plain):
+        depth += (sign == "(") - (sign == ")")
+        if sign == "|" and depth == 0:
+            return None
+    return None if _AROUND.search(plain) else len(_GROUPING.findall(plain))
 
 
 REPLACING: dict[str, tuple[int | None, Function]] = {

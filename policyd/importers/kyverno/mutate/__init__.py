@@ -8,7 +8,7 @@ from policyd._core.schema.types import Field
 from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.matching.kinds import OF_THE_KIND, selected
 from policyd.importers.kyverno.matching.targets import descriptions
-from policyd.importers.kyverno.mutate.foreach import loops
+from policyd.importers.kyverno.mutate.foreach import BODIES, body_of, loops
 from policyd.importers.kyverno.mutate.patches import json_patch, strategic_merge
 from policyd.importers.kyverno.rule_parts import RuleParts
 from policyd.importers.model import Refused
@@ -23,7 +23,6 @@ _REFUSED = {
     "patches": "Kyverno itself no longer has this field",
     "overlay": "Kyverno itself no longer has this field",
 }
-_KINDS = ("patchStrategicMerge", "patchesJson6902", "foreach")
 
 
 def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
@@ -37,21 +36,14 @@ def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
     for name, value in body.items():
         if name in _REFUSED and value:
             raise Refused(f"{path}.{name}", _REFUSED[name])
-        if name not in _REFUSED and name not in _KINDS:
+        if name not in _REFUSED and name not in BODIES:
             raise Refused(f"{path}.{name}", f"`{name}` is not understood")
-    kinds = [name for name in _KINDS if body.get(name)]
-    if len(kinds) != 1:
-        raise Refused(path, f"one of {', '.join(_KINDS)} is expected")
-    here, schemas = f"{path}.{kinds[0]}", schemas_of(rule)
-    match kinds[0]:
-        case "patchStrategicMerge":
-            return strategic_merge(body[kinds[0]], schemas, scope, here)
-        case "patchesJson6902":
-            return json_patch(body[kinds[0]], schemas, scope, here)
-        case _:
-            return loops(
-                body[kinds[0]], schemas, scope, here, has_context=bool(rule.get("context"))
-            )
+    kind = body_of(body, path)
+    given, here, schemas = body[kind], f"{path}.{kind}", schemas_of(rule)
+    if kind == "foreach":
+        return loops(given, schemas, scope, here, has_context=bool(rule.get("context")))
+    convert = strategic_merge if kind == "patchStrategicMerge" else json_patch
+    return convert(given, schemas, scope, here)
 
 
 def schemas_of(rule: JSONObject) -> list[Field] | None:

@@ -28,7 +28,7 @@ from policyd.json_types import JSON, JSONObject
 
 _VARIABLE = re.compile(r"\{\{[^{}]*\}\}")
 _AGAIN = "the rule's variables are evaluated after each mutation; in Kyverno, once before all loops"
-_BODIES = ("patchStrategicMerge", "patchesJson6902", "foreach")
+BODIES = ("patchStrategicMerge", "patchesJson6902", "foreach")
 
 
 def loops(
@@ -43,7 +43,7 @@ def loops(
     for number, entry in enumerate(entries):
         at = f"{path}[{number}]"
         loop = loop_of(entry, scope, at)
-        if _body(entry, at) == "patchStrategicMerge":
+        if body_of(entry, at) == "patchStrategicMerge":
             mutation, needs_element, remarks = merged_elements(
                 entry["patchStrategicMerge"], schemas, loop, scope, f"{at}.patchStrategicMerge"
             )
@@ -133,10 +133,11 @@ def _overlay(
     return overlay(found[0]) if all(each == found[0] for each in found) else None
 
 
-def _body(entry: JSONObject, path: str) -> str:
-    found = [name for name in _BODIES if entry.get(name)]
+def body_of(entry: JSONObject, path: str) -> str:
+    """Return which of its forms a mutation, or a loop of one, has. Raises Refused."""
+    found = [name for name in BODIES if entry.get(name)]
     if len(found) != 1:
-        raise Refused(path, f"one of {', '.join(_BODIES)} is expected")
+        raise Refused(path, f"one of {', '.join(BODIES)} is expected")
     return found[0]
 
 
@@ -149,9 +150,9 @@ def _operations(
 ) -> str:
     """Return CEL of the operations of a loop. ``prelude`` gets those to be made once, before it."""
     loop = around[-1]
-    if _body(entry, path) == "foreach":
+    if body_of(entry, path) == "foreach":
         body, flat = _nested(entry["foreach"], around, known, f"{path}.foreach", prelude)
-    elif _body(entry, path) == "patchesJson6902":
+    elif body_of(entry, path) == "patchesJson6902":
         body, flat = _patch(
             entry["patchesJson6902"], around, known, f"{path}.patchesJson6902", prelude
         )
