@@ -3,10 +3,10 @@
 Reads no files: the paths of a table over an ``objectFile`` are checked when its cases run.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from policyd.json_types import FieldPath, JSONObject, object_in
-from policyd.mutation.schemas.schemas import Schemas, field_below
+from policyd.mutation.schemas.schemas import Gvk, Schemas, field_below
 from policyd.mutation.schemas.unknown_fields import field_hint
 from policyd.policy.checks.match import check_metadata, duplicates, required
 from policyd.policy.model.changes import PathError, changed, parts_of
@@ -142,12 +142,11 @@ def _check_paths(case: SuiteCase) -> Iterator[FormProblem]:
         )
 
 
-def _check_names(obj: Mapping[str, object], path: str) -> None:
+def _check_names(obj: JSONObject, path: str) -> None:
     """Raise PathError if the kind of the object has no such field: a misspelt one would be added
     and would change nothing.
     """
-    group, _, version = str(obj.get("apiVersion", "")).rpartition("/")
-    schema = Schemas.builtin().lookup(group, version, str(obj.get("kind", "")))
+    schema = Schemas.builtin().lookup(*Gvk.of_object(obj))
     field = None if schema is None else schema.root
     for part in parts_of(path):
         if field is None:

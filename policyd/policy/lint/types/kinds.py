@@ -85,7 +85,7 @@ def resource_kinds(rules: Sequence[NamedRuleWithOperations], schemas: KindSchema
                 for resource in sorted(rule.resources):
                     for gvk in schemas.named(group, version, resource):
                         if count < _MAX_KINDS:
-                            found.add(Gvk(*gvk))
+                            found.add(gvk)
                             count += 1
         if count == _MAX_KINDS:
             break
@@ -116,15 +116,15 @@ def kinds_of_subresource(
     api_version, kind = subresource.kind
     if kind:
         if not subresource.resource or covers(rule.api_groups, ""):
-            group, _, version = api_version.rpartition("/")
-            yield Gvk(group, version, kind)
+            yield Gvk.of(api_version, kind)
         return
     name = resource.partition("/")[0]
-    for group in rule.api_groups:
-        for version in rule.api_versions:
-            gvk = schemas.of_resource(group, version, name)
-            if gvk is not None:
-                yield Gvk(*gvk)
+    kinds = (
+        schemas.of_resource(group, version, name)
+        for group in rule.api_groups
+        for version in rule.api_versions
+    )
+    yield from filter(None, kinds)
 
 
 def tells_kinds_apart(text: str) -> bool:
@@ -169,8 +169,7 @@ class TypedPolicies:
         for each in self.expressions(policy):
             if each.role is KEY:
                 read = reads[int(each.path[2])]
-                group, _, version = read.api_version.rpartition("/")
-                gvk = Gvk(group, version, read.kind)
+                gvk = Gvk.of(read.api_version, read.kind)
                 if self.schemas.find(gvk) is not None:
                     yield each, KindTypes(policy, (), self.schemas, gvk, self.version, item=True)
 
@@ -307,8 +306,8 @@ def _declared(
     yield "oldObject", whole
     kind = policy.spec.param_kind
     if kind is not None:
-        group, _, version = kind.api_version.rpartition("/")
-        typed = objects.of_kind(Gvk(group, version, kind.kind)) if gvk is not None else None
+        named = Gvk.of(kind.api_version, kind.kind)
+        typed = objects.of_kind(named) if gvk is not None else None
         yield "params", typed or DYN
     elif isinstance(policy, Policy) and policy.spec.params is not None:
         # Its name is no path of an expression, which would be the name of the type.
@@ -316,8 +315,8 @@ def _declared(
         yield "params", known if gvk is not None else DYN
     if isinstance(policy, Policy):
         for read in policy.spec.reads:
-            group, _, version = read.api_version.rpartition("/")
-            item = objects.of_kind(Gvk(group, version, read.kind)) or objects.of_kind(ANY_KIND)
+            named = Gvk.of(read.api_version, read.kind)
+            item = objects.of_kind(named) or objects.of_kind(ANY_KIND)
             yield f"reads.{read.name}", read_type(read, item if gvk and item else DYN)
     if policy.spec.variables:
         yield "variables", VARIABLES
