@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from policyd._core.match.matcher import MatchInput
+from policyd.admission.applicable import LookupSources
 from policyd.admission.engine import review
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.lookups.recorded_reads import SeenRead, SeenReads
@@ -20,7 +21,7 @@ from policyd.offline.admitting import BOTH, WebhookAnswer, in_turn
 from policyd.offline.matching import MatchReason, why
 from policyd.offline.observing import Notes
 from policyd.offline.stories import PolicyStory, WebhookStory
-from policyd.offline.tracing import LookupSources, TracedPolicies
+from policyd.offline.tracing import TracedPolicies
 from policyd.policy.compile import compiler
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
