@@ -25,7 +25,6 @@ from policyd.mutation.schemas.schemas import (
 )
 from policyd.mutation.schemas.type_builder import QUANTITY
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
-from policyd.policy.kinds.enums import built_in_enum
 from policyd.policy.kinds.plural import plural
 from policyd.policy.kinds.subresources import SUBRESOURCES
 from policyd.versions import NEWEST, KubernetesVersion
@@ -43,6 +42,21 @@ def go_fields(section: str) -> Mapping[str, frozenset[str]]:
     """
     table = json.loads(Path(__file__).with_name("go_fields.json").read_bytes())
     return {name: frozenset(fields.split()) for name, fields in table[section].items()}
+
+
+def built_in_enum(definition: str, field: str) -> frozenset[str]:
+    """Return the values of a field of an OpenAPI definition, in any supported version; empty if it
+    is no enumeration. ``field`` ends with ``[]`` for the items of a list, with ``{}`` for the
+    values of a map.
+    """
+    return frozenset(_enums().get(definition, {}).get(field, ()))
+
+
+@cache
+def _enums() -> Mapping[str, Mapping[str, list[str]]]:
+    table: Mapping[str, Mapping[str, list[str]]]
+    table = json.loads(Path(__file__).with_name("enums.json").read_bytes())
+    return table
 
 
 class ObjectTypes:
