@@ -58,11 +58,7 @@ def path_of(case: SuiteCase, error: PathError) -> FieldPath:
 
 
 def _check_case(case: Case, path: FieldPath) -> Iterator[FormProblem]:
-    if not case.name.strip():
-        yield required((*path, "name"))
-    yield from _check_rivals(case.request, (*path, "request"))
-    yield from _check_kinds(case.request, (*path, "request"))
-    yield from _check_state(case, path)
+    yield from _check_given(case, path)
     if case.table is None:
         yield from _check_expectation(case, path)
         return
@@ -71,13 +67,18 @@ def _check_case(case: Case, path: FieldPath) -> Iterator[FormProblem]:
     yield from duplicates((*path, "table"), (row.name for row in case.table), "name")
     for number, row in enumerate(case.table):
         at: FieldPath = (*path, "table", number)
-        if not row.name.strip():
-            yield required((*at, "name"))
-        yield from _check_rivals(row.request, (*at, "request"))
-        yield from _check_kinds(row.request, (*at, "request"))
-        yield from _check_state(row, at)
+        yield from _check_given(row, at)
         if row.expect is not None or case.expect is None:
             yield from _check_expectation(row, at)
+
+
+def _check_given(case: Case | TableRow, path: FieldPath) -> Iterator[FormProblem]:
+    """Check the name, the request and the state of a case or row."""
+    if not case.name.strip():
+        yield required((*path, "name"))
+    yield from _check_rivals(case.request, (*path, "request"))
+    yield from _check_kinds(case.request, (*path, "request"))
+    yield from _check_state(case, path)
 
 
 def _check_expectation(case: Case | TableRow, path: FieldPath) -> Iterator[FormProblem]:
