@@ -178,7 +178,7 @@ class Admitter:
 
     def knowing(self, namespace: JSONObject) -> "Admitter":
         """Return the same with one more Namespace object beside the sources'."""
-        return replace(self, policies=self.policies.with_namespace(namespace), namespaces=None)
+        return replace(self, policies=self.policies.with_namespaces([namespace]), namespaces=None)
 
     def admit(
         self,
