@@ -62,9 +62,13 @@ class Problem:
         """Return the message as people read it: the summary first, if there is one."""
         return f"{self.summary} ({self.message})" if self.summary else self.message
 
+    @property
+    def place(self) -> str:
+        """Return the file, line and column, as far as they are known."""
+        return ":".join(str(part) for part in (self.file, self.line, self.column) if part)
+
     def __str__(self) -> str:
-        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
-        shown = ": ".join(part for part in (place, self.path, self.text) if part)
+        shown = ": ".join(part for part in (self.place, self.path, self.text) if part)
         if self.excerpt:
             shown += "\n" + self.excerpt
         return f"{shown}\n  hint: {self.hint}" if self.hint else shown

@@ -3,14 +3,17 @@ exceptions. Evaluates no expression.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from policyd._core.match.matcher import Hit, MatchInput, input_of
 from policyd._core.plan.plan import Subject
 from policyd._core.values.errors import CelError
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import NO_VALIDATIONS, Invocation, Matched
-from policyd.admission.lookups.sources import ParamSource
+from policyd.admission.lookups.authorizer import Authorizer
+from policyd.admission.lookups.sources import NamespaceSource, ParamSource
 from policyd.admission.metadata import name_so_far
+from policyd.admission.review import AdmissionRequest
 from policyd.admission.staging import stage_of
 from policyd.admission.subject import Subjects
 from policyd.errors import Unanswered
@@ -19,6 +22,7 @@ from policyd.policy.compile.compiled import Binding, CompiledPolicy, PolicyFilte
 from policyd.policy.compile.exemptions import Exemption, ExemptionInput
 from policyd.policy.compile.params import KnownParamKind, ParamError, without_type
 from policyd.policy.compile.policy_set import CompiledPolicySet, MatchIndex
+from policyd.policy.compile.reads.read_tables import ReadSource
 from policyd.policy.compile.rollouts import CompiledRollout
 from policyd.policy.kinds.controllers import CONTROLLERS
 from policyd.policy.model.suite import Webhook
@@ -279,6 +283,29 @@ class Applicable:
         if not isinstance(labels, dict):
             return None
         return labels if all(isinstance(each, str) for each in labels.values()) else None
+
+
+@dataclass(frozen=True, slots=True)
+class LookupSources:
+    """The source of answers that are not in a request; None: the policies themselves, or nobody."""
+
+    authorizer: Authorizer | None = None
+    namespaces: NamespaceSource | None = None
+    params: ParamSource | None = None
+    reads: ReadSource | None = None
+
+    def applicable(
+        self, policies: CompiledPolicySet, request: AdmissionRequest, webhook: Webhook
+    ) -> Applicable:
+        """Return the policies that apply to a request at a webhook."""
+        subjects = Subjects(
+            request,
+            self.namespaces or policies.namespaces,
+            self.authorizer,
+            schemas=policies.schemas,
+            reads=self.reads or policies.reads,
+        )
+        return Applicable(policies, subjects, self.params or policies.params, webhook)
 
 
 def _selectable(changed: JSON) -> JSON:

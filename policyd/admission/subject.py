@@ -4,20 +4,22 @@ the other variables.
 Does not match and does not evaluate.
 """
 
+from collections.abc import Callable
 from functools import partial
 
 from policyd._core.match.equivalents import GvkTuple
 from policyd._core.match.matcher import Hit
 from policyd._core.plan.plan import Subject, subject_of
 from policyd._core.values.errors import CelError
+from policyd._core.values.types import KeyedMap
 from policyd.admission.lookups.authorizer import Authorizer
-from policyd.admission.lookups.reads import reads_of
 from policyd.admission.lookups.recorded_reads import SeenReads
 from policyd.admission.lookups.sources import NamespaceSource
 from policyd.admission.review import AdmissionRequest
 from policyd.json_types import JSON
 from policyd.mutation.schemas.schemas import Schemas
-from policyd.policy.compile.reads.read_tables import ReadSource
+from policyd.policy.compile.reads.compiled_reads import CompiledRead
+from policyd.policy.compile.reads.read_tables import ReadSource, Shown, ShownTable
 from policyd.policy.kinds.controllers import pod_of, template_path
 
 POD = ("", "v1", "Pod")
@@ -43,7 +45,7 @@ class Subjects:
         self.namespaces = namespaces
         self.authorizer = authorizer
         self.schemas = schemas
-        self._reads = None if reads is None else reads_of(reads, request, noted)
+        self._reads = None if reads is None else _reads_of(reads, request, noted)
         # Few policies see it.
         self._namespace = partial(_namespace, namespaces, request) if request.namespace else None
         self._made: dict[tuple[GvkTuple, GvkTuple, bool], Subject] = {}
@@ -108,3 +110,34 @@ def _in_version(obj: JSON, api_version: str) -> JSON:
 def _unreadable(obj: JSON, why: str) -> JSON:
     """Return an object whose every read is an evaluation error with the message ``why``."""
     return None if obj is None else CelError(why)
+
+
+def _reads_of(
+    source: ReadSource, request: AdmissionRequest, noted: SeenReads | None = None
+) -> Callable[[CompiledRead, bool], Shown | CelError]:
+    """Return what gives the reads of one request; the flag says whether a policy only looks up keys
+    in one. Policies see the same while nothing changes in the cluster. ``noted``: notes it.
+    """
+    seen: dict[tuple[ShownTable, bool], tuple[int, Shown | CelError]] = {}
+
+    def shown(read: CompiledRead, keyed: bool) -> Shown | CelError:
+        table = source.table(read)
+        if isinstance(table, CelError):
+            return table
+        known = seen.get((table, keyed))
+        if known is not None and known[0] == table.changes:
+            return known[1]
+        found = table.shown_to(request, keyed=keyed)
+        seen[table, keyed] = table.changes, found
+        return found
+
+    if noted is None:
+        return shown
+
+    def noting(read: CompiledRead, keyed: bool) -> Shown | CelError:
+        found = shown(read, keyed)
+        if keyed and isinstance(found, dict):
+            found = KeyedMap({}, found)
+        return noted.note(read, found)
+
+    return noting

@@ -109,8 +109,7 @@ def command(
         (given,), namespaces, definitions, objects = request.read_one(source, policies.mapper)
         policies = policies.with_definitions(definitions).reading(objects)
         echo_unfit([given], policies.schemas)
-        for each in namespaces:
-            policies = policies.with_namespace(each)
+        policies = policies.with_namespaces(namespaces)
         body: bytes | JSONObject = given.review
         if request.defaults and given.is_built:
             body = policies.defaults.review(given.review)
@@ -120,7 +119,7 @@ def command(
             body = read_object(body, source.name)
         given = GivenReview(body if isinstance(body, dict) else _decoded(body, request), None)
     namespace = request.namespace(given, policies.namespaces)
-    known = policies if namespace is None else policies.with_namespace(namespace)
+    known = policies if namespace is None else policies.with_namespaces([namespace])
     try:
         answer = PolicySet(known).review(body, webhook, authorizer=authorizer)
     except ReviewError as error:
@@ -160,7 +159,7 @@ def _answer_lines(
         try:
             given = GivenReview(_decoded(line, request), None)
             namespace = request.namespace(given, policies.namespaces, several=True)
-            chosen = policies if namespace is None else policies.with_namespace(namespace)
+            chosen = policies if namespace is None else policies.with_namespaces([namespace])
             answer: JSON = PolicySet(chosen).review(line, webhook, authorizer=authorizer)
         except ReviewError as error:
             answer = {"error": str(error)}

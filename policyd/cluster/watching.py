@@ -122,7 +122,7 @@ class Reflector:
         self._kept: dict[tuple[str, str], JSONObject] = {}
         self._version = ""  # where the next watch begins; "" to list first
         self._size = PAGE  # objects of a page
-        self._first = asyncio.Event()
+        self.listed = asyncio.Event()  # set when the first list is complete
         self._watching = False
         self._current_at = self.clock()
         self._opened_at = inf  # when the watch began
@@ -153,7 +153,7 @@ class Reflector:
     async def wait(self, seconds: float) -> bool:
         """Wait until the first list is complete; False if that takes longer."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._first.wait(), seconds)
+            await asyncio.wait_for(self.listed.wait(), seconds)
         return self.synced
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -232,7 +232,7 @@ class Reflector:
         self._relist_at = began + self.relist * random.uniform(*RELIST_PARTS)  # noqa: S311
         self.synced = True
         self._assess()
-        self._first.set()
+        self.listed.set()
         if news:
             self.changed("", "")
 

@@ -7,13 +7,13 @@ the API server is away, the last state stays.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Sequence
-from contextlib import suppress
 from math import inf
 from urllib.parse import quote
 
 from policyd.cluster.client import PROBLEMS, describe
 from policyd.cluster.objects import ObjectClient, ObjectError, or_none
 from policyd.cluster.watching import RELIST_SECONDS, Reflector, Watched
+from policyd.controllers.waiting import until_any
 from policyd.json_types import JSONObject
 from policyd.policy.config_maps.config_map_files import (
     MAX_SET_BYTES,
@@ -104,7 +104,8 @@ class FollowedConfigMaps:
 
     async def first(self, stop: asyncio.Event, seconds: float) -> bool:
         """Wait until they were read once and take them; False after ``seconds``, or at the end."""
-        await _any(stop, asyncio.gather(*(each.wait(seconds) for each in self._reflectors)))
+        waits = (until_any(stop, each.listed, seconds=seconds) for each in self._reflectors)
+        await asyncio.gather(*waits)
         self.take()
         return self.synced
 
@@ -116,9 +117,7 @@ class FollowedConfigMaps:
 
     async def next(self, stop: asyncio.Event, seconds: float) -> None:
         """Wait for a change, for this time at most, or for the end."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await _any(stop, self._changed.wait())
+        await until_any(stop, self._changed, seconds=seconds)
 
     async def follow(
         self,
@@ -245,13 +244,3 @@ class ExceptionConfigMaps(FollowedConfigMaps):
     def _kept(self, config_map: JSONObject) -> JSONObject | None:
         namespace = str(config_map["metadata"].get("namespace", ""))
         return bounded(config_map) if self._namespaces.allow(namespace) else None
-
-
-async def _any(stop: asyncio.Event, other: Awaitable[object]) -> None:
-    """Wait for ``stop`` or the other."""
-    tasks = [asyncio.ensure_future(stop.wait()), asyncio.ensure_future(other)]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for each in tasks:
-            each.cancel()

@@ -7,7 +7,7 @@ from policyd._core.patch.diff import diff
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.defaulting.placing import FIELDS, in_namespace
 from policyd.json_types import JSON, JSONObject
-from policyd.mutation.schemas.schemas import Schemas
+from policyd.mutation.schemas.schemas import Gvk, Schemas
 
 _DEEPEST = 1_000  # levels of an object
 
@@ -24,8 +24,7 @@ class Defaults:
         """
         if not isinstance(obj, dict):
             return obj
-        group, _, version = str(obj.get("apiVersion")).rpartition("/")
-        kind = self._schemas.lookup(group, version, str(obj.get("kind")))
+        kind = self._schemas.lookup(*Gvk.of_object(obj))
         if kind is None or is_deeper(obj, _DEEPEST):
             return obj
         # Imported here because a server needs them only for params among its files.
@@ -56,6 +55,4 @@ class Defaults:
 
         with deep_recursion():
             result = written(raw, before, after)
-        group, _, version = str((raw or {}).get("apiVersion")).rpartition("/")
-        keys = self._schemas.list_keys((group, version, str((raw or {}).get("kind"))))
-        return diff(raw, result, keys), result
+        return diff(raw, result, self._schemas.list_keys(Gvk.of_object(raw))), result

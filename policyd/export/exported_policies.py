@@ -6,10 +6,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from policyd.cel.syntax.recursion import deep_recursion
-from policyd.export import verbatim
 from policyd.export.checks import checked, with_free_names
+from policyd.export.metadata import as_written, metadata, source_hash
 from policyd.export.model import ExportedPart, ExportedPolicy, Reason
 from policyd.export.mutating.part import mutation_part
+from policyd.export.served import api_version, not_served
 from policyd.export.validations import validation_part
 from policyd.policy.compile.bindings import PolicyBindings
 from policyd.policy.compile.exemptions import Attachments, Exemption
@@ -17,11 +18,17 @@ from policyd.policy.compile.overlays import KnownKinds
 from policyd.policy.compile.rollouts import PolicyRollouts, rollout_of
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.model.kinds import Policy
+from policyd.policy.model.suite import Webhook
 from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.versions import KubernetesVersion
 
 # PolicyExceptions that a reason names.
 MAX_NAMES = 3
+# Kubernetes' own kinds, and the webhook at which policyd serves them.
+_VERBATIM: dict[str, Webhook] = {
+    "ValidatingAdmissionPolicy": "validate",
+    "MutatingAdmissionPolicy": "mutate",
+}
 
 
 def exported(
@@ -41,13 +48,13 @@ def _exported(sources: Sources, time: datetime) -> Iterator[ExportedPolicy]:
     known = definitions(sources).documents
     kinds, crds = KnownKinds(known, sources.version), [definition.raw for definition in known]
     rollouts = PolicyRollouts(sources)
-    for document in sources.of_kind("Policy", *verbatim.KINDS):
+    for document in sources.of_kind("Policy", *_VERBATIM):
         attached, _ = attachments.of(document)
         valid = [each for each in attached if each.ends is None or time < each.ends]
         parts = (
             _own_parts(document, document.model, sources.version, time, kinds)
             if isinstance(document.model, Policy)
-            else (verbatim.verbatim_part(document, bindings, sources.version),)
+            else (_verbatim_part(document, bindings, sources.version),)
         )
         staged = _staged(document, rollouts, time)
         line, _ = document.place()
@@ -109,3 +116,30 @@ def _own_parts(
     if policy.spec.mutations:
         parts.append(mutation_part(document, policy, version, now, kinds))
     return tuple(parts)
+
+
+def _verbatim_part(
+    document: Document, bindings: PolicyBindings, version: KubernetesVersion
+) -> ExportedPart:
+    """Return a policy of Kubernetes' own kinds and its bindings, sorted by name: as they are, but
+    for apiVersion and metadata.
+    """
+    webhook = _VERBATIM[document.kind]
+    served = api_version(document.kind, version)
+    if served is None:
+        return ExportedPart(
+            webhook, reasons=(Reason("apiVersion", not_served(document.kind, version)),)
+        )
+    bound = bindings.of(document)
+    sources = [document.raw, *(binding.raw for binding in bound)]
+    digest = source_hash(sources, version)
+    documents = tuple(
+        {
+            **as_written(source),
+            "apiVersion": served,
+            "metadata": metadata(source, source["metadata"]["name"], document.name, digest),
+        }
+        for source in sources
+    )
+    remarks = () if bound else (Reason("metadata.name", "it has no binding, so it does nothing"),)
+    return ExportedPart(webhook, documents, remarks=remarks)

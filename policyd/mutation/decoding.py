@@ -67,7 +67,7 @@ def renamed(after: JSONObject, before: JSONObject, target: Target) -> JSONObject
     if all(after.get(word) == before.get(word) for word in KIND):
         return after
     if target.native is not None:
-        other = target.schemas.lookup(*gvk_of(after))
+        other = target.schemas.lookup(*Gvk.of_object(after))
         if other is None:
             raise undecodable(
                 f'no kind "{after["kind"]}" is registered for version "{after["apiVersion"]}" '
@@ -118,8 +118,3 @@ def undecodable(message: str) -> StatusError:
 
 def claim(obj: JSONObject) -> str:
     return f"{obj.get('apiVersion')} {obj.get('kind')}"
-
-
-def gvk_of(obj: JSONObject) -> Gvk:
-    group, _, version = str(obj["apiVersion"]).rpartition("/")
-    return Gvk(group, version, str(obj["kind"]))

@@ -10,19 +10,17 @@ from typing import Literal, NamedTuple
 import orjson
 
 from policyd._core.patch.apply import apply
-from policyd.admission.applicable import Applicable
+from policyd.admission.applicable import LookupSources
 from policyd.admission.decision import Finding
 from policyd.admission.engine import evaluate
 from policyd.admission.findings import Findings
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.lookups.sources import NamespaceSource, ParamSource
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, Cause, decode
-from policyd.admission.subject import Subjects
 from policyd.defaulting.defaults import Defaults
 from policyd.json_types import JSON, JSONObject
 from policyd.offline.fields import FieldFinder, WebhookFindings
 from policyd.offline.ignored import EffectRecorder, IgnoredError, UnappliedMutation
-from policyd.offline.tracing import LookupSources
 from policyd.policy.compile.compiled import PolicyFilter
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.compile.reads.read_tables import ReadSource
@@ -180,7 +178,7 @@ class Admitter:
 
     def knowing(self, namespace: JSONObject) -> "Admitter":
         """Return the same with one more Namespace object beside the sources'."""
-        return replace(self, policies=self.policies.with_namespace(namespace), namespaces=None)
+        return replace(self, policies=self.policies.with_namespaces([namespace]), namespaces=None)
 
     def admit(
         self,
@@ -193,21 +191,15 @@ class Admitter:
 
         Raises ReviewError if ``review`` is not an AdmissionReview.
         """
-        policies, namespaces = self.policies, self.namespaces or self.policies.namespaces
-        params = self.params or policies.params
+        policies = self.policies
+        namespaces, params = self.namespaces or policies.namespaces, self.params or policies.params
+        lookups = LookupSources(self.authorizer, namespaces, params, self.reads)
         calls: list[WebhookFindings] = []
         matched: dict[str, None] = {}
         held: list[UnappliedMutation] = []
 
         def call(request: AdmissionRequest, webhook: Webhook) -> AdmissionResponse:
-            subjects = Subjects(
-                request,
-                namespaces,
-                self.authorizer,
-                schemas=policies.schemas,
-                reads=self.reads or policies.reads,
-            )
-            applicable = Applicable(policies, subjects, params, webhook)
+            applicable = lookups.applicable(policies, request, webhook)
             matches = applicable.match(only)
             matched.update((policy.name, None) for policy, _ in matches if policy.bindings)
             effects = EffectRecorder()
@@ -223,7 +215,6 @@ class Admitter:
         answers = list(in_turn(review, webhooks, call, self.defaults, built=self.built))
         seconds = (perf_counter_ns() - started) / 1e9
         if self.fields is not None:
-            lookups = LookupSources(self.authorizer, namespaces, params, self.reads)
             manifest = answers[0].before
             calls = [self.fields.located(each, manifest, lookups, only) for each in calls]
         last = answers[-1].response

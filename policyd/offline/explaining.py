@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from policyd._core.match.matcher import MatchInput
+from policyd.admission.applicable import LookupSources
 from policyd.admission.engine import review
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.lookups.recorded_reads import SeenRead, SeenReads
@@ -15,12 +16,12 @@ from policyd.admission.recorder import Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, to_dict
 from policyd.defaulting.defaults import Defaults
 from policyd.errors import InternalError
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSON, JSONObject, object_in
 from policyd.offline.admitting import BOTH, WebhookAnswer, in_turn
 from policyd.offline.matching import MatchReason, why
 from policyd.offline.observing import Notes
 from policyd.offline.stories import PolicyStory, WebhookStory
-from policyd.offline.tracing import LookupSources, TracedPolicies
+from policyd.offline.tracing import TracedPolicies
 from policyd.policy.compile import compiler
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
@@ -47,9 +48,9 @@ class Explainer:
         plain = compiler.compile_strict(sources)
         return cls(plain, documents, TracedPolicies.of_sources(sources))
 
-    def knowing(self, namespace: JSONObject) -> "Explainer":
-        """Return the same with one more Namespace object."""
-        return self.changed(lambda policies: policies.with_namespace(namespace))
+    def knowing(self, *namespaces: JSONObject) -> "Explainer":
+        """Return the same with more Namespace objects."""
+        return self.changed(lambda policies: policies.with_namespaces(namespaces))
 
     def changed(self, change: Callable[[CompiledPolicySet], CompiledPolicySet]) -> "Explainer":
         """Return the same policies with other namespaces, params or definitions."""
@@ -199,8 +200,8 @@ def _binding_reason(document: Document | None, fits: bool, sent: _Sent) -> Match
     """Return why a binding's own match rules match or not; without rules a binding always
     matches.
     """
-    spec = document.raw.get("spec") if document is not None else None
-    rules = spec.get("matchResources") if isinstance(spec, dict) else None
+    spec = {} if document is None else object_in(document.raw, "spec")
+    rules = spec.get("matchResources")
     if not isinstance(rules, dict):
         return MatchReason(fits, "has no matchResources of its own")
     return replace(why(rules, sent.view), applies=fits)

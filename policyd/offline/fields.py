@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from policyd._core.values.errors import CelError
+from policyd.admission.applicable import LookupSources
 from policyd.admission.decision import Finding
 from policyd.admission.review import AdmissionRequest
 from policyd.cel.trace.reads import NOTHING
@@ -19,7 +20,7 @@ from policyd.json_types import JSON, FieldPath
 from policyd.offline.ignored import IgnoredError
 from policyd.offline.observing import Notes
 from policyd.offline.stories import Visit, is_about
-from policyd.offline.tracing import LookupSources, TracedPolicies
+from policyd.offline.tracing import TracedPolicies
 from policyd.policy.compile.compiled import CompiledPolicy, PolicyFilter
 from policyd.policy.model.findings import path_text
 from policyd.policy.model.suite import Webhook

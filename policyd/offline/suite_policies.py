@@ -132,8 +132,7 @@ def with_state(compiled: CompiledPolicySet, state: CaseState) -> CompiledPolicyS
     objects count as the policies'.
     """
     compiled = compiled.with_definitions(definitions_among(state.objects))
-    for namespace in state.namespaces:
-        compiled = compiled.with_namespace(namespace)
+    compiled = compiled.with_namespaces(state.namespaces)
     if not state.objects:
         return compiled
     objects: Sequence[JSONObject] = state.objects

@@ -4,32 +4,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from policyd._core.eval.tracing import Tracer
-from policyd.admission.applicable import Applicable
+from policyd.admission.applicable import Applicable, LookupSources
 from policyd.admission.engine import evaluate
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Matched
-from policyd.admission.lookups.authorizer import Authorizer
-from policyd.admission.lookups.sources import NamespaceSource, ParamSource
 from policyd.admission.recorder import Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
-from policyd.admission.subject import Subjects
 from policyd.offline.observing import Notes, StoryObserver
 from policyd.policy.compile import compiler
 from policyd.policy.compile.compiled import PolicyFilter
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.compile.reads.read_tables import ReadSource
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source.loaded_documents import Sources
-
-
-@dataclass(frozen=True, slots=True)
-class LookupSources:
-    """The source of answers that are not in a request; None: the policies themselves, or nobody."""
-
-    authorizer: Authorizer | None = None
-    namespaces: NamespaceSource | None = None
-    params: ParamSource | None = None
-    reads: ReadSource | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +43,7 @@ class TracedPolicies:
         only: PolicyFilter | None = None,
     ) -> "TracedEvaluation":
         """Match the policies of one webhook; ``only`` selects them."""
-        policies, namespaces = self.policies, lookups.namespaces or self.policies.namespaces
-        subjects = Subjects(
-            request,
-            namespaces,
-            lookups.authorizer,
-            schemas=policies.schemas,
-            reads=lookups.reads or policies.reads,
-        )
-        applicable = Applicable(policies, subjects, lookups.params or policies.params, webhook)
+        applicable = lookups.applicable(self.policies, request, webhook)
         return TracedEvaluation(self, webhook, applicable, applicable.match(only))
 
 

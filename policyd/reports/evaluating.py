@@ -7,23 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from policyd.admission.applicable import Applicable
+from policyd.admission.applicable import Applicable, LookupSources
 from policyd.admission.confidential import is_confidential
 from policyd.admission.decision import Finding
 from policyd.admission.engine import evaluate
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Invocation, Matched
-from policyd.admission.lookups.authorizer import Authorizer
-from policyd.admission.lookups.sources import NamespaceSource, ParamSource
 from policyd.admission.observer import Observer
 from policyd.admission.recorder import Recorder
 from policyd.admission.review import decode
-from policyd.admission.subject import Subjects
 from policyd.json_types import JSONObject
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.exemptions import Exemption
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.compile.reads.read_tables import ReadSource
 from policyd.policy.kinds.match_targets import PolicyKey
 from policyd.reports.results import PolicyFacts, ReportResult, lifted, of_finding
 
@@ -43,22 +39,12 @@ class ObjectEvaluator:
 
     policies: CompiledPolicySet
     facts: Mapping[PolicyKey, PolicyFacts]
-    authorizer: Authorizer | None
-    namespaces: NamespaceSource
-    params: ParamSource
-    reads: ReadSource
+    lookups: LookupSources
 
     def evaluate(self, review: JSONObject, only: frozenset[PolicyKey]) -> ObjectResults:
         """Evaluate these policies for the request of a review."""
         request = decode(review)
-        subjects = Subjects(
-            request,
-            self.namespaces,
-            self.authorizer,
-            schemas=self.policies.schemas,
-            reads=self.reads,
-        )
-        applicable = Applicable(self.policies, subjects, self.params, "validate")
+        applicable = self.lookups.applicable(self.policies, request, "validate")
         matches = applicable.match(lambda policy: policy.sort_key in only)
         noted = self._noted(applicable, matches)
         # Only a second evaluation shows which findings there would be without the exceptions: of a

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from time import monotonic
 
+from policyd.admission.applicable import LookupSources
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.cluster.listing import ApiReadError
 from policyd.cluster.scanned_reads import ScannedReads
@@ -80,14 +81,13 @@ class ReportRun:
             namespaces=options.namespaces,
             owned=options.owned,
         )
-        self._evaluator = ObjectEvaluator(
-            policies,
-            self._facts,
-            authorizer=authorizer,
-            namespaces=self._scan.namespaces(),
-            params=looked_up(policies.params, params),
-            reads=ScannedReads(requests, params),
+        lookups = LookupSources(
+            authorizer,
+            self._scan.namespaces(),
+            looked_up(policies.params, params),
+            ScannedReads(requests, params),
         )
+        self._evaluator = ObjectEvaluator(policies, self._facts, lookups)
         self._tally = ReportTally()
         self._known = KnownReports()
         self._api = served_api(requests, options.api)

@@ -1,6 +1,6 @@
 """The table of enumerations has every value that a real API server publishes."""
 
-from policyd.policy.kinds.enums import built_in_enum
+from policyd.policy.kinds.object_types import built_in_enum
 from tests.e2e.cluster import Cluster
 
 

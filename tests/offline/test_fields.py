@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from policyd.admission.applicable import LookupSources
 from policyd.admission.review import decode
 from policyd.errors import PolicyError
 from policyd.json_types import JSON, FieldPath, JSONObject
 from policyd.offline.admitting import Admitter
 from policyd.offline.fields import FieldFinder, in_manifest
-from policyd.offline.tracing import LookupSources, TracedPolicies
+from policyd.offline.tracing import TracedPolicies
 from policyd.policy.compile import compiler
 from policyd.policy.source import loader
 from policyd.policy.source.loaded_documents import Sources

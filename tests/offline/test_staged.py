@@ -73,7 +73,7 @@ def test_stages_know_the_namespaces_and_params_of_their_set() -> None:
     policies = compiled(staged({**selected, "until": PAST}))
     assert policies.staged.staged is policies.staged
     namespace = {"metadata": {"name": "shop", "labels": {"stage": "canary"}}}
-    known = policies.with_namespace({"apiVersion": "v1", "kind": "Namespace", **namespace})
+    known = policies.with_namespaces([{"apiVersion": "v1", "kind": "Namespace", **namespace}])
     assert Admitter(policies.staged).admit(build_review(pod())).allowed
     assert not Admitter(known.staged).admit(build_review(pod())).allowed
 

@@ -13,7 +13,6 @@ from policyd.admission.recorder import Happening, PolicyEvent, Recorder
 from policyd.admission.review import AdmissionRequest, decode
 from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
-from policyd.policy.compile.params import Namespaces
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source import loader
 
@@ -47,7 +46,7 @@ class _Listener(Recorder):
 def together(paths: Sequence[Path], namespaces: Iterable[JSONObject] = ()) -> CompiledPolicySet:
     """The policies of some folders, with the namespaces that they know."""
     policies = compiler.compile_strict(loader.load(paths))
-    return policies.with_namespaces(Namespaces(namespaces))
+    return policies.with_namespaces(namespaces)
 
 
 def mutated(policies: CompiledPolicySet, review: JSONObject) -> Mutated:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from policyd.admission.applicable import LookupSources
 from policyd.json_types import JSONObject
 from policyd.policy.suite.reviews import build_review
 from policyd.reports.evaluating import ObjectEvaluator, ObjectResults
@@ -29,14 +30,7 @@ ADDS_A_LABEL = overlay({"metadata": {"labels": {"a": "b"}}})
 def evaluated(*documents: JSONObject, obj: JSONObject | None = None) -> ObjectResults:
     """The results of a Pod for these policies."""
     policies, sources = compiled(*documents), loaded(*documents)
-    evaluator = ObjectEvaluator(
-        policies,
-        facts_of(sources, policies.policies),
-        authorizer=None,
-        namespaces=policies.namespaces,
-        params=policies.params,
-        reads=policies.reads,
-    )
+    evaluator = ObjectEvaluator(policies, facts_of(sources, policies.policies), LookupSources())
     keys = frozenset(each.sort_key for each in policies.policies)
     return evaluator.evaluate(build_review(obj or pod(), operation="CREATE"), keys)
 

@@ -13,8 +13,8 @@ from policyd.config import Settings
 from policyd.server.capture import Capture
 from policyd.server.policies.loaded_set import LoadedSet
 from policyd.server.workers.board import Board
-from policyd.server.workers.dividing import part_of
 from policyd.server.workers.preloading import Preloaded
+from policyd.server.workers.supervisor import part_of
 from policyd.versions import NEWEST, KubernetesVersion
 from tests.builders.recording import unlogged
 from tests.builders.reviews import body

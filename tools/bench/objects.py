@@ -65,7 +65,7 @@ def mutations() -> CompiledPolicySet:
     """The mutations of the library, and the Namespace of the reviews."""
     metadata = {"name": "shop", "labels": {"team": "shop", "node-pool": "general"}}
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
-    return core.policies(shared.ROOT / "policies/mutation").with_namespace(namespace)
+    return core.policies(shared.ROOT / "policies/mutation").with_namespaces([namespace])
 
 
 def body(change: Callable[[dict[str, Any]], None]) -> bytes:

@@ -110,16 +110,11 @@ def closest(str name not None, list known not None, int most):
     return found
 
 
-def edit_distance(str a not None, str b not None):
-    #: (str, str) -> int
+cdef int distance_of(str a, str b) except -1:
     """How many characters to insert, delete, replace or swap with the next one make ``b`` of ``a``;
     a huge number for names that have little in common (cel-go 0.33 common/env/catalog.go:
     EditDistance).
     """
-    return distance_of(a, b)
-
-
-cdef int distance_of(str a, str b) except -1:
     cdef Py_ssize_t rows = len(a), columns = len(b), i, j
     cdef int[MOST_COLUMNS] one, two, three
     cdef int* before = one

@@ -284,7 +284,8 @@ cdef tuple order_rows(str name, str word, Function2 function):
     for kind in ("string", "bytes"):
         row = relation(name, word, function, kind, kind, kind)
         rows.append(row.costs_when_known(shorter_tenths, estimates.comparison))
-    rows.append(relation(name, word, function, "bool", "bool", "bool"))
+    for kind in ("bool", "timestamp", "duration"):
+        rows.append(relation(name, word, function, kind, kind, kind))
     return tuple(rows)
 
 

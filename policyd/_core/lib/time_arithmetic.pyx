@@ -1,8 +1,7 @@
-"""Arithmetic and order of timestamps and durations. Everything costs 1 unit.
+"""Arithmetic of timestamps and durations. Everything costs 1 unit.
 
 ``timestamp + duration``, ``duration + timestamp``, ``duration + duration``
 ``timestamp - timestamp``, ``timestamp - duration``, ``duration - duration``
-``< <= > >=`` between two timestamps or two durations
 """
 
 from libc.stdint cimport INT64_MIN, int64_t
@@ -69,44 +68,6 @@ cdef object subtract_timestamps(Activation act, object left, object right):
     return duration(nanos)
 
 
-cdef inline int order(Timestamp left, Timestamp right) noexcept:
-    if left.seconds != right.seconds:
-        return -1 if left.seconds < right.seconds else 1
-    return (left.nanos > right.nanos) - (left.nanos < right.nanos)
-
-
-cdef object less_timestamp(Activation act, object left, object right):
-    return order(<Timestamp> left, <Timestamp> right) < 0
-
-
-cdef object less_equals_timestamp(Activation act, object left, object right):
-    return order(<Timestamp> left, <Timestamp> right) <= 0
-
-
-cdef object greater_timestamp(Activation act, object left, object right):
-    return less_timestamp(act, right, left)
-
-
-cdef object greater_equals_timestamp(Activation act, object left, object right):
-    return less_equals_timestamp(act, right, left)
-
-
-cdef object less_duration(Activation act, object left, object right):
-    return (<Duration> left).nanos < (<Duration> right).nanos
-
-
-cdef object less_equals_duration(Activation act, object left, object right):
-    return (<Duration> left).nanos <= (<Duration> right).nanos
-
-
-cdef object greater_duration(Activation act, object left, object right):
-    return less_duration(act, right, left)
-
-
-cdef object greater_equals_duration(Activation act, object left, object right):
-    return less_equals_duration(act, right, left)
-
-
 LIBRARY = Library("time_arithmetic", (
     binary(
         "_+_", "_+_(duration, duration) -> duration", "add_duration_duration", add_durations,
@@ -132,38 +93,5 @@ LIBRARY = Library("time_arithmetic", (
     binary(
         "_-_", "_-_(timestamp, timestamp) -> duration", "subtract_timestamp_timestamp",
         subtract_timestamps, "timestamp(60) - timestamp(0) == duration('1m') // true",
-    ),
-    binary(
-        "_<_", "_<_(timestamp, timestamp) -> bool", "less_timestamp", less_timestamp,
-        "timestamp(0) < timestamp(1) // true",
-    ),
-    binary(
-        "_<_", "_<_(duration, duration) -> bool", "less_duration", less_duration,
-        "duration('1m') < duration('1s') // false",
-    ),
-    binary(
-        "_<=_", "_<=_(timestamp, timestamp) -> bool", "less_equals_timestamp",
-        less_equals_timestamp,
-        "timestamp(1) <= timestamp(1) // true",
-    ),
-    binary(
-        "_<=_", "_<=_(duration, duration) -> bool", "less_equals_duration", less_equals_duration,
-        "duration('60s') <= duration('1m') // true",
-    ),
-    binary(
-        "_>_", "_>_(timestamp, timestamp) -> bool", "greater_timestamp", greater_timestamp,
-        "timestamp(0) > timestamp(1) // false",
-    ),
-    binary(
-        "_>_", "_>_(duration, duration) -> bool", "greater_duration", greater_duration,
-        "duration('1m') > duration('1s') // true",
-    ),
-    binary(
-        "_>=_", "_>=_(timestamp, timestamp) -> bool", "greater_equals_timestamp",
-        greater_equals_timestamp, "timestamp(1) >= timestamp(1) // true",
-    ),
-    binary(
-        "_>=_", "_>=_(duration, duration) -> bool", "greater_equals_duration",
-        greater_equals_duration, "duration('1s') >= duration('1m') // false",
     ),
 ))

@@ -76,12 +76,13 @@ def key_errors(key: str) -> list[str]:
 
 def value_errors(value: str) -> list[str]:
     """The problems of a label value; empty if it is valid."""
-    errors = []
-    if len(value.encode()) > MAX_NAME:
-        errors.append(f"must be no more than {MAX_NAME} bytes")
-    if value and not NAME.match(value):
-        errors.append(NO_VALUE)
-    return errors
+    return format_errors(value, MAX_NAME, NO_VALUE if value and not NAME.match(value) else "")
+
+
+def format_errors(text: str, most: int, wrong: str, unit: str = "bytes") -> list[str]:
+    """The problems of a string that has at most so many bytes; ``wrong``: what else is wrong."""
+    errors = [f"must be no more than {most} {unit}"] if len(text.encode()) > most else []
+    return [*errors, wrong] if wrong else errors
 
 
 def requirement_error(key: str, operator: str, values: list[str]) -> str:
@@ -116,9 +117,4 @@ def invalid(value: str, text: str) -> str:
 def _domain_errors(domain: str) -> list[str]:
     if not domain:
         return ["must be non-empty"]
-    errors = []
-    if len(domain.encode()) > MAX_DOMAIN:
-        errors.append(f"must be no more than {MAX_DOMAIN} bytes")
-    if not DOMAIN.match(domain):
-        errors.append(NO_DOMAIN)
-    return errors
+    return format_errors(domain, MAX_DOMAIN, "" if DOMAIN.match(domain) else NO_DOMAIN)

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from functools import cache
 
 from policyd.cel.hints.globs import instead_of_glob, is_glob
-from policyd.cel.hints.tree import Tree, held, listed, near, operands, same_name, shown
+from policyd.cel.hints.tree import Tree, held, listed, near, same_name, shown
 from policyd.cel.hints.variable_names import is_bind, of_namespace, type_hint, variable_hint
 from policyd.cel.hints.vocabulary import FUNCTIONS, MACROS, REQUEST_FIELDS, alias
 from policyd.cel.syntax.ast import Call, Expr, Ident, Literal, Select, StructExpr
@@ -56,7 +56,7 @@ def _full(node: Call) -> str:
 
 
 def _function_hint(tree: Tree, call: Call) -> str:
-    name, texts = call.function, [shown(each, "x") for each in operands(call)]
+    name, texts = call.function, [shown(each, "x") for each in children(call)]
     newer = _newer(tree, call)
     if newer:
         return newer

@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from policyd.cel.hints.names import styled_call
 from policyd.cel.hints.operands import SEMVER, operator_hint
 from policyd.cel.hints.quantities import QUANTITY, quantity_hint
-from policyd.cel.hints.tree import NUMBERS, Tree, converted, held, operands, shown
+from policyd.cel.hints.tree import NUMBERS, Tree, converted, held, shown
 from policyd.cel.hints.vocabulary import alias
 from policyd.cel.syntax.ast import Call
+from policyd.cel.syntax.recursion import children
 from policyd.cel.types.declarations import OverloadDecl
 from policyd.cel.types.functions import functions
 from policyd.cel.types.types import (
@@ -44,8 +45,8 @@ def overload_hint(tree: Tree, pos: int, function: str) -> str:
     """Return the remedy for a call whose operands have the wrong types."""
     for node, above in tree.at(pos):
         if isinstance(node, Call) and node.function == function:
-            texts = [shown(each) for each in operands(node)]
-            types = [tree.type(each) for each in operands(node)]
+            texts = [shown(each) for each in children(node)]
+            types = [tree.type(each) for each in children(node)]
             if function in _OF_OPTIONALS and "." in "".join(texts[:1]):  # as optMap() is expanded
                 base, _, field = texts[0].rpartition(".")
                 return f"write {base}.?{field}, an optional, in place of {texts[0]}"

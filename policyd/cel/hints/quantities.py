@@ -5,8 +5,9 @@ comparison is written with methods, or with floats where it has a factor or a fl
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from policyd.cel.hints.tree import Tree, converted, filled, held, operands, shown
+from policyd.cel.hints.tree import Tree, converted, filled, held, shown
 from policyd.cel.syntax.ast import Call, Expr, Literal
+from policyd.cel.syntax.recursion import children
 from policyd.cel.types.types import DOUBLE, INT, UINT, Type
 
 QUANTITY = "kubernetes.Quantity"
@@ -77,7 +78,7 @@ def _takes_no_quantity(tree: Tree, node: Expr) -> bool:
 def _operation(node: Expr) -> _Operation | None:
     if not isinstance(node, Call):
         return None
-    sides = operands(node)
+    sides = children(node)
     sign = node.function.strip("_")
     if len(sides) != 2:
         return None

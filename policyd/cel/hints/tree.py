@@ -100,11 +100,6 @@ def converted(kind: str, text: str, t: Type) -> str:
     return text
 
 
-def operands(node: Call) -> tuple[Expr, ...]:
-    """Return the receiver, if any, and the arguments."""
-    return node.args if node.target is None else (node.target, *node.args)
-
-
 def near(name: str, known: Iterable[str]) -> str:
     """Return the known name that is most like a name; the same but for its case first."""
     names = sorted(known)

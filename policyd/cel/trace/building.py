@@ -9,9 +9,9 @@ from policyd._core.eval.tracing import Record, Round
 from policyd._core.values.errors import CelError
 from policyd._core.values.types import MISSING, Optional
 from policyd.cel.syntax.ast import Call, Comprehension, Expr, Ident, Literal, Select
-from policyd.cel.syntax.recursion import deep_recursion, terms_of
+from policyd.cel.syntax.recursion import children, deep_recursion, terms_of
 from policyd.cel.syntax.unparse import mapped, unparse
-from policyd.cel.trace.parts import INDEXES, bodies, operand, parts, unchained
+from policyd.cel.trace.parts import INDEXES, bodies, operand, unchained
 from policyd.cel.trace.reads import NOTHING, ObjectFields, Read, Reads
 from policyd.cel.trace.scopes import RecordScope, definitions
 from policyd.cel.trace.steps import Step, Steps
@@ -114,7 +114,7 @@ class TreeBuilder:
                 used = inner is None or _is_absent(inner.value)
                 reads = chain.reads | rest.reads if used else chain.reads
                 return _Below([*chain.steps, *rest.steps], reads)
-        told = [(part, self._told(part, scope)) for part in parts(expr)]
+        told = [(part, self._told(part, scope)) for part in children(expr)]
         made = [step for _, each in told for step in each.steps]
         reads = _union(each for _, each in told)
         if isinstance(record.value, CelError):

@@ -7,9 +7,7 @@ from policyd.cel.syntax.ast import (
     Comprehension,
     Expr,
     ListExpr,
-    MapExpr,
     Select,
-    StructExpr,
 )
 
 INDEXES = ("_[_]", "_[?_]", "_?._")
@@ -49,19 +47,3 @@ def unchained(expr: Expr) -> tuple[Expr, list[Expr]]:
             keys.append(expr.args[1])
         expr = held
     return expr, keys[::-1]
-
-
-def parts(expr: Expr) -> Iterator[Expr]:
-    """Yield the operands of an expression that is no macro."""
-    match expr:
-        case Call():
-            if expr.target is not None:
-                yield expr.target
-            yield from expr.args
-        case ListExpr():
-            yield from expr.elements
-        case MapExpr():
-            for entry in expr.entries:
-                yield from (entry.key, entry.value)
-        case StructExpr():
-            yield from (each.value for each in expr.fields)

@@ -11,7 +11,7 @@ from policyd.admission.lookups.authorizer import Authorizer
 from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.output import counted
 from policyd.cli.shared.reports import Rules
-from policyd.json_types import JSONObject
+from policyd.json_types import JSONObject, object_in
 from policyd.offline.admitting import Admission, Violation
 from policyd.offline.tracing import TracedPolicies
 from policyd.policy.compile.policy_set import CompiledPolicySet
@@ -89,18 +89,18 @@ class CheckedObject:
 
 def _without_added(changed: JSONObject, sent: JSONObject, raw: JSONObject) -> JSONObject:
     """Return the changed object without the namespace that only the request has."""
-    namespace = _metadata(sent).get("namespace")
-    if "namespace" in _metadata(raw) or _metadata(changed).get("namespace") != namespace:
+    namespace = object_in(sent, "metadata").get("namespace")
+    if (
+        "namespace" in object_in(raw, "metadata")
+        or object_in(changed, "metadata").get("namespace") != namespace
+    ):
         return changed
-    metadata = {key: value for key, value in _metadata(changed).items() if key != "namespace"}
+    metadata = {
+        key: value for key, value in object_in(changed, "metadata").items() if key != "namespace"
+    }
     if not metadata and "metadata" not in raw:
         return {key: value for key, value in changed.items() if key != "metadata"}
     return {**changed, "metadata": metadata} if "metadata" in changed else changed
-
-
-def _metadata(obj: JSONObject) -> JSONObject:
-    metadata = obj.get("metadata")
-    return metadata if isinstance(metadata, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,6 @@ from policyd.errors import ConfigError, PolicySchemaError, Problem
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import Admission, Admitter
 from policyd.offline.fields import FieldFinder
-from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.splitting import LEAVE_OUT
@@ -126,15 +125,14 @@ def check_manifests(options: ManifestOptions, run: ApplyRun) -> int:
         for each in (*unchanged.documents, *(review.document for review in built))
         if is_namespace(each)
     ]
-    policies = _with_namespaces(policies, there)
     sent = {id(each.document): each.review["request"]["object"] for each in built}
     others = read_manifests(options.reads).required().documents
     objects = [sent.get(id(each)) or each.raw for each in (*others, *known)]
-    policies = policies.reading(objects)
+    policies = policies.with_namespaces(there).reading(objects)
     options.namespaces.echo_unknown(policies, [each.review for each in built])
     fields = FieldFinder(
         lambda: run.traced().changed(
-            lambda each: _with_namespaces(each.with_definitions(crds), there).reading(objects)
+            lambda each: each.with_definitions(crds).with_namespaces(there).reading(objects)
         )
     )
     admitter = Admitter(policies, run.authorizer, defaults=defaults, fields=fields)
@@ -164,14 +162,6 @@ def _failures(checked: Iterable[CheckedObject]) -> Iterator[tuple[list[str], str
         kind: JSONObject = {"group": group, "version": version, "kind": each.document.kind}
         yield from (([one.policy], one.message, kind) for one in each.findings if one.error)
         yield from (([one.policy], one.message, kind) for one in each.admission.ignored)
-
-
-def _with_namespaces(
-    policies: CompiledPolicySet, namespaces: Iterable[JSONObject]
-) -> CompiledPolicySet:
-    for each in namespaces:
-        policies = policies.with_namespace(each)
-    return policies
 
 
 def _built(

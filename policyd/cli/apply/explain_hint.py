@@ -1,9 +1,8 @@
 """The command that explains a denial, ready to be run. Evaluates no policy."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -12,7 +11,7 @@ from policyd.cli.shared.groups import ARGUMENTS
 from policyd.cli.shared.manifests import is_namespace
 from policyd.cli.shared.output import shortest
 from policyd.cli.shared.request import object_name, selector
-from policyd.json_types import JSONObject
+from policyd.json_types import object_in
 from policyd.policy.kinds.definitions import definitions_among
 from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.source.loaded_documents import Document
@@ -89,15 +88,9 @@ def _labels(document: Document, others: Sequence[Document]) -> list[str]:
     """
     for each in others:
         if is_namespace(each) and each.name == document.namespace:
-            if _metadata(each.raw, "annotations") and Path(each.file).is_file():
+            if object_in(each.raw, "metadata", "annotations") and Path(each.file).is_file():
                 return ["-p", shortest(each.file)]
-            labels = _metadata(each.raw, "labels")
+            labels = object_in(each.raw, "metadata", "labels")
             if labels:
                 return [_LABELS, ",".join(f"{key}={value}" for key, value in labels.items())]
     return []
-
-
-def _metadata(namespace: JSONObject, part: str) -> Mapping[str, Any]:
-    metadata = namespace.get("metadata")
-    found = metadata.get(part) if isinstance(metadata, dict) else None
-    return found if isinstance(found, dict) else {}

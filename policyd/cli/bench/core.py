@@ -99,9 +99,7 @@ def command(
     """
     _, policies = loaded(paths, version)
     given = read_reviews(reviews, policies.mapper)
-    policies = policies.with_definitions(given.definitions)
-    for each in given.namespaces:
-        policies = policies.with_namespace(each)
+    policies = policies.with_definitions(given.definitions).with_namespaces(given.namespaces)
     of_policies = MeasuredInput(f"{policies.generation}-{version}", len(policies.policies))
     of_reviews = MeasuredInput(digest(given.reviews), len(given.reviews))
     former = saving.former(Saved(NAME, of_policies, of_reviews, {}))

@@ -146,8 +146,7 @@ def command(
     if only is not None and only not in names:
         known = ", ".join(names[:10]) or "none"
         raise ConfigError(f"--policy {only}: no such policy; there are: {known}")
-    for known_namespace in namespaces:
-        explainer = explainer.knowing(known_namespace)
+    explainer = explainer.knowing(*namespaces)
     defaults = explainer.policies.defaults if request.defaults else None
     for number, each in enumerate(given):
         namespace = request.namespace(each, explainer.policies.namespaces, several=len(given) > 1)

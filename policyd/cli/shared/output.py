@@ -32,7 +32,7 @@ def problem_text(problem: Problem) -> str:
     word = styled("advice" if advice else "error", fg="yellow" if advice else "red")
     path = f"{problem.path}: " if problem.path else ""
     rule = f" [{problem.rule}]" if advice else ""  # the name by which it is disabled
-    place = styled(_place(problem), bold=True)
+    place = styled(problem.place, bold=True)
     line = f"{place}: {word}: {path}{problem.summary or problem.message}{rule}"
     return "\n".join((line, *problem_details(problem)))
 
@@ -70,17 +70,13 @@ def warn(text: str, place: str = "") -> None:
 def echo_warning(problem: Problem) -> None:
     """Print a problem that ends nothing, on standard error."""
     path = f"{problem.path}: " if problem.path else ""
-    warn("\n".join((f"{path}{problem.message}", *problem_details(problem))), _place(problem))
+    warn("\n".join((f"{path}{problem.message}", *problem_details(problem))), problem.place)
 
 
 def echo_skipped(problems: Iterable[Problem]) -> None:
     """Print a warning on standard error for each document that is not a Kubernetes object."""
     for problem in problems:
-        warn(f"skipped: {problem.message.removeprefix('Required value: ')}", _place(problem))
-
-
-def _place(problem: Problem) -> str:
-    return ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part)
+        warn(f"skipped: {problem.message.removeprefix('Required value: ')}", problem.place)
 
 
 def diff_lines(

@@ -31,7 +31,7 @@ from policyd.cli.shared.policy_options import documents
 from policyd.cli.shared.settings import EXISTING, GROUP_NAME, USER_NAME, grouped
 from policyd.defaulting.placing import placed
 from policyd.errors import ConfigError, PolicySchemaError, ReviewError, file_errors
-from policyd.json_types import JSONObject
+from policyd.json_types import JSONObject, object_in
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.compile.params import Namespaces
 from policyd.policy.kinds.mapping import ResourceMapper
@@ -95,8 +95,7 @@ def selector(document: Document) -> str:
 
 def object_name(document: Document) -> str:
     """Return the name of an object, or the prefix that a name will be generated from."""
-    metadata = document.raw.get("metadata")
-    generated = metadata.get("generateName") if isinstance(metadata, dict) else None
+    generated = object_in(document.raw, "metadata").get("generateName")
     return document.name or (generated if isinstance(generated, str) else "")
 
 

@@ -4,7 +4,7 @@ import asyncio
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from policyd.cli.webhooks.synchronizing import (
     configurations,
     synchronized,
 )
+from policyd.controllers.waiting import until_any
 from policyd.errors import PolicydError
 from policyd.placement.placed_documents import ServedKinds, list_path
 from policyd.policy.compile.policy_set import CompiledPolicySet
@@ -164,15 +165,14 @@ class _Watch:
                 due.set()  # what the first run did not wait for
             _log(f"watching {', '.join(map(str, self.given.paths))} and the cluster")
             while not stop.is_set():
-                await _first(stop, due)
+                await until_any(stop, due)
                 due.clear()
                 if stop.is_set():
                     break
                 edited.clear()
                 if not await self._tried():
                     loop.call_later(RETRY, due.set)
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(_first(stop, edited), self.rest)
+                await until_any(stop, edited, seconds=self.rest)
         _log("stopped; the configurations stay as they are")
 
     def _end(self, stop: asyncio.Event) -> None:
@@ -245,18 +245,6 @@ class _Watch:
                 "warning: somebody changes what this command writes; the next repair is in"
                 f" {self.rest:.0f} s"
             )
-
-
-async def _first(*events: asyncio.Event) -> None:
-    """Wait until one of the events is set."""
-    waits = [asyncio.ensure_future(event.wait()) for event in events]
-    try:
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for wait in waits:
-            wait.cancel()
-            with suppress(asyncio.CancelledError):
-                await wait
 
 
 def _log(text: str) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from policyd._core.schema.types import Field, SchemaType
-from policyd.json_types import JSONObject
+from policyd.json_types import JSON, JSONObject
 from policyd.mutation.schemas.request_type import REQUEST_KIND, request_type
 from policyd.mutation.schemas.tables import read_table
 from policyd.mutation.schemas.type_builder import Builder
@@ -30,6 +30,23 @@ class Gvk(NamedTuple):
     version: str
     kind: str
 
+    @classmethod
+    def of(cls, api_version: object, kind: object) -> "Gvk":
+        """Return the kind that an apiVersion and a kind name."""
+        group, _, version = str(api_version).rpartition("/")
+        return cls(group, version, str(kind))
+
+    @classmethod
+    def of_object(cls, value: JSON) -> "Gvk":
+        """Return the kind that an object names; of any other value one that does not exist."""
+        given = value if isinstance(value, dict) else {}
+        return cls.of(given.get("apiVersion"), given.get("kind"))
+
+    @property
+    def api_version(self) -> str:
+        """Return group and version as manifests have them."""
+        return f"{self.group}/{self.version}".removeprefix("/")
+
     def __str__(self) -> str:
         return f"{self.group}/{self.version}, Kind={self.kind}"
 
@@ -38,7 +55,7 @@ class Gvk(NamedTuple):
         """Return the words of a manifest (``apps/v1 Deployment``), or of ANY_KIND."""
         if self.kind == "*":
             return "any kind"
-        return f"{self.group}/{self.version} {self.kind}".removeprefix("/")
+        return f"{self.api_version} {self.kind}"
 
 
 # The kind of objects of which only the metadata is known: it is the same for every kind.

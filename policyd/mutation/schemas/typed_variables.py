@@ -7,7 +7,7 @@ from typing import Any
 
 from policyd._core.plan.plan import typing_of
 from policyd.mutation.schemas.request_type import REQUEST_KIND
-from policyd.mutation.schemas.schemas import Schemas
+from policyd.mutation.schemas.schemas import Gvk, Schemas
 from policyd.versions import TYPED_VALUES, KubernetesVersion
 
 _KINDS = {"request": REQUEST_KIND, "namespaceObject": ("", "v1", "Namespace")}
@@ -18,15 +18,7 @@ def typed_variables(variables: Mapping[str, Any], version: KubernetesVersion) ->
     """Return the ``typing`` of ``Program.evaluate_with_cost``; None: all variables are JSON."""
     if not version.has(TYPED_VALUES):
         return None
-    kinds = {**_KINDS, **{name: _named_kind(variables.get(name)) for name in _OBJECTS}}
     given = {name: value for name, value in variables.items() if isinstance(value, dict)}
+    kinds = {**_KINDS, **{name: (*Gvk.of_object(given.get(name)),) for name in _OBJECTS}}
     roots = tuple((given[name], kind) for name, kind in kinds.items() if name in given)
     return typing_of(Schemas.builtin(version), roots) if roots else None
-
-
-def _named_kind(value: object) -> tuple[str, str, str]:
-    """Return group, version and kind of an object; empty strings if it names none."""
-    if not isinstance(value, dict):
-        return "", "", ""
-    group, _, version = str(value.get("apiVersion", "")).rpartition("/")
-    return group, version, str(value.get("kind", ""))

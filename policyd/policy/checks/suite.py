@@ -3,10 +3,10 @@
 Reads no files: the paths of a table over an ``objectFile`` are checked when its cases run.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from policyd.json_types import FieldPath, JSONObject, object_in
-from policyd.mutation.schemas.schemas import Schemas, field_below
+from policyd.mutation.schemas.schemas import Gvk, Schemas, field_below
 from policyd.mutation.schemas.unknown_fields import field_hint
 from policyd.policy.checks.match import check_metadata, duplicates, required
 from policyd.policy.model.changes import PathError, changed, parts_of
@@ -58,11 +58,7 @@ def path_of(case: SuiteCase, error: PathError) -> FieldPath:
 
 
 def _check_case(case: Case, path: FieldPath) -> Iterator[FormProblem]:
-    if not case.name.strip():
-        yield required((*path, "name"))
-    yield from _check_rivals(case.request, (*path, "request"))
-    yield from _check_kinds(case.request, (*path, "request"))
-    yield from _check_state(case, path)
+    yield from _check_given(case, path)
     if case.table is None:
         yield from _check_expectation(case, path)
         return
@@ -71,13 +67,18 @@ def _check_case(case: Case, path: FieldPath) -> Iterator[FormProblem]:
     yield from duplicates((*path, "table"), (row.name for row in case.table), "name")
     for number, row in enumerate(case.table):
         at: FieldPath = (*path, "table", number)
-        if not row.name.strip():
-            yield required((*at, "name"))
-        yield from _check_rivals(row.request, (*at, "request"))
-        yield from _check_kinds(row.request, (*at, "request"))
-        yield from _check_state(row, at)
+        yield from _check_given(row, at)
         if row.expect is not None or case.expect is None:
             yield from _check_expectation(row, at)
+
+
+def _check_given(case: Case | TableRow, path: FieldPath) -> Iterator[FormProblem]:
+    """Check the name, the request and the state of a case or row."""
+    if not case.name.strip():
+        yield required((*path, "name"))
+    yield from _check_rivals(case.request, (*path, "request"))
+    yield from _check_kinds(case.request, (*path, "request"))
+    yield from _check_state(case, path)
 
 
 def _check_expectation(case: Case | TableRow, path: FieldPath) -> Iterator[FormProblem]:
@@ -142,12 +143,11 @@ def _check_paths(case: SuiteCase) -> Iterator[FormProblem]:
         )
 
 
-def _check_names(obj: Mapping[str, object], path: str) -> None:
+def _check_names(obj: JSONObject, path: str) -> None:
     """Raise PathError if the kind of the object has no such field: a misspelt one would be added
     and would change nothing.
     """
-    group, _, version = str(obj.get("apiVersion", "")).rpartition("/")
-    schema = Schemas.builtin().lookup(group, version, str(obj.get("kind", "")))
+    schema = Schemas.builtin().lookup(*Gvk.of_object(obj))
     field = None if schema is None else schema.root
     for part in parts_of(path):
         if field is None:

@@ -14,6 +14,7 @@ from policyd._core.plan.validation import PlannedValidation, ValidationPlan
 from policyd.defaulting.defaults import Defaults
 from policyd.errors import PolicyError, Problem
 from policyd.json_types import JSON, FieldPath, JSONObject
+from policyd.mutation.schemas.schemas import Gvk
 from policyd.pattern import Pattern, compile_any_pattern, compile_pattern
 from policyd.policy.compile.bindings import PolicyBindings, problems_of
 from policyd.policy.compile.broken.quarantine import expression_problems, quarantined
@@ -367,10 +368,7 @@ def _param_kind(policy: AnyPolicy) -> tuple[str, str] | None:
 def _params_kind(policy: AnyPolicy) -> GvkTuple | None:
     """Return group, version and kind of params that are objects."""
     found = _param_kind(policy)
-    if found is None:
-        return None
-    group, _, version = found[0].rpartition("/")
-    return group, version, found[1]
+    return None if found is None else (*Gvk.of(*found),)
 
 
 def _param_ref(ref: ParamRef | None) -> CompiledParamRef | None:

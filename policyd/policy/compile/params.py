@@ -203,9 +203,9 @@ class Namespaces:
             self._labels[name] = labels
             self._objects[name] = _exposed(obj, labels)
 
-    def including(self, obj: JSONObject) -> "Namespaces":
-        """Return these namespaces and one more (or one of them with other labels)."""
-        added = Namespaces([obj])
+    def including(self, objects: Iterable[JSONObject]) -> "Namespaces":
+        """Return these namespaces and more (or some of them with other labels)."""
+        added = Namespaces(objects)
         added._labels = {**self._labels, **added._labels}
         added._objects = {**self._objects, **added._objects}
         return added

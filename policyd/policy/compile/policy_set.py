@@ -121,13 +121,9 @@ class CompiledPolicySet:
             for part, of in parts.items()
         }
 
-    def with_namespace(self, obj: JSONObject) -> "CompiledPolicySet":
-        """Return the same policies with one more namespace."""
-        return self.with_namespaces(self.namespaces.including(obj))
-
-    def with_namespaces(self, namespaces: Namespaces) -> "CompiledPolicySet":
-        """Return the same policies with other namespaces."""
-        return self._with(namespaces=namespaces)
+    def with_namespaces(self, objects: Iterable[JSONObject]) -> "CompiledPolicySet":
+        """Return the same policies with more namespaces, or some of them with other labels."""
+        return self._with(namespaces=self.namespaces.including(objects))
 
     def reading(self, objects: Iterable[JSONObject]) -> "CompiledPolicySet":
         """Return the same policies, whose reads find these objects and those among the policies,

@@ -8,7 +8,7 @@ from policyd._core.schema.problems import live_problems
 from policyd._core.schema.types import Field, SchemaType
 from policyd.json_types import FieldPath
 from policyd.mutation.overlays.types import expectation, fits, in_words, misfit_hint
-from policyd.mutation.schemas.schemas import Schemas
+from policyd.mutation.schemas.schemas import Gvk, Schemas
 from policyd.mutation.schemas.unknown_fields import field_hint
 from policyd.policy.model.findings import FormProblem
 
@@ -24,10 +24,7 @@ def misfits(obj: object, schemas: Schemas, at: FieldPath = ()) -> Iterator[FormP
 
 def root_of(obj: object, schemas: Schemas) -> Field | None:
     """Return the schema of an object; None if its kind is unknown."""
-    if not isinstance(obj, dict):
-        return None
-    group, _, version = str(obj.get("apiVersion")).rpartition("/")
-    found = schemas.lookup(group, version, str(obj.get("kind")))
+    found = schemas.lookup(*Gvk.of_object(obj))
     return None if found is None else found.root
 
 

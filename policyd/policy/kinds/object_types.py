@@ -16,6 +16,7 @@ from policyd.cel.types.types import BOOL, DOUBLE, DYN, INT, STRING, Type, list_o
 from policyd.json_types import JSON, JSONObject
 from policyd.mutation.schemas.schemas import (
     ANY_KIND,
+    Gvk,
     Table,
     any_object,
     as_object,
@@ -24,12 +25,10 @@ from policyd.mutation.schemas.schemas import (
 )
 from policyd.mutation.schemas.type_builder import QUANTITY
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
-from policyd.policy.kinds.enums import built_in_enum
 from policyd.policy.kinds.plural import plural
 from policyd.policy.kinds.subresources import SUBRESOURCES
 from policyd.versions import NEWEST, KubernetesVersion
 
-_Gvk = tuple[str, str, str]
 _SCALARS = {"boolean": BOOL, "integer": INT, "number": DOUBLE, "string": STRING}
 _ANY_MAP = map_of(STRING, DYN)
 _SERVED_VERSIONS = {api_version for api_version, _ in BUILTIN_KINDS}
@@ -43,6 +42,21 @@ def go_fields(section: str) -> Mapping[str, frozenset[str]]:
     """
     table = json.loads(Path(__file__).with_name("go_fields.json").read_bytes())
     return {name: frozenset(fields.split()) for name, fields in table[section].items()}
+
+
+def built_in_enum(definition: str, field: str) -> frozenset[str]:
+    """Return the values of a field of an OpenAPI definition, in any supported version; empty if it
+    is no enumeration. ``field`` ends with ``[]`` for the items of a list, with ``{}`` for the
+    values of a map.
+    """
+    return frozenset(_enums().get(definition, {}).get(field, ()))
+
+
+@cache
+def _enums() -> Mapping[str, Mapping[str, list[str]]]:
+    table: Mapping[str, Mapping[str, list[str]]]
+    table = json.loads(Path(__file__).with_name("enums.json").read_bytes())
+    return table
 
 
 class ObjectTypes:
@@ -61,13 +75,13 @@ class ObjectTypes:
         """Give the struct ``name`` these fields and no others."""
         self.structs = self.structs.with_fields(name, fields)
 
-    def of_kind(self, gvk: _Gvk) -> Type | None:
+    def of_kind(self, gvk: Gvk) -> Type | None:
         """Return the type of a kind's objects; None for unknown kinds."""
         schema = self._kinds.find(gvk)
         if schema is None:
             return None
         # A one-letter name would be a type parameter.
-        name = "any" if gvk == ANY_KIND else gvk[2] if len(gvk[2]) > 1 else f"{gvk[2]}_"
+        name = "any" if gvk == ANY_KIND else gvk.kind if len(gvk.kind) > 1 else f"{gvk.kind}_"
         while self._schemas.get(name, schema) is not schema:
             name += "_"
         self._schemas[name] = schema
@@ -193,19 +207,16 @@ class KindSchemas:
         self, crds: Iterable[Mapping[str, Any]], version: KubernetesVersion = NEWEST
     ) -> None:
         self._table: Table = builtin_table(version)
-        self._found: dict[_Gvk, JSONObject | None] = {
+        self._found: dict[Gvk, JSONObject | None] = {
             ANY_KIND: any_object(),
-            **{("", "v1", kind): schema for kind, schema in CONNECT_OPTIONS.items()},
+            **{Gvk("", "v1", kind): schema for kind, schema in CONNECT_OPTIONS.items()},
         }
-        self._resources: dict[_Gvk, _Gvk] = {}
-        self._by_name: dict[tuple[str, ...], list[_Gvk]] | None = None
-        for api_version, kind in BUILTIN_KINDS:
-            group, _, served = api_version.rpartition("/")
-            self._resources[group, served, plural(kind)] = (group, served, kind)
-        for key in self._table.kinds:  # versions that a cluster can be configured to serve
-            group, served, kind = key.split("/")
-            if f"{group}/{served}".removeprefix("/") not in _SERVED_VERSIONS:
-                self._resources[group, served, plural(kind)] = (group, served, kind)
+        self._by_name: dict[tuple[str, ...], list[Gvk]] | None = None
+        kinds = [Gvk.of(*each) for each in BUILTIN_KINDS]
+        # Versions that a cluster can be configured to serve.
+        others = (Gvk(*key.split("/")) for key in self._table.kinds)
+        kinds += [each for each in others if each.api_version not in _SERVED_VERSIONS]
+        self._resources = {(each.group, each.version, plural(each.kind)): each for each in kinds}
         for crd in crds:
             self._add(crd.get("spec") or {})
 
@@ -214,15 +225,15 @@ class KindSchemas:
         for version in spec.get("versions") or ():
             schema = (version.get("schema") or {}).get("openAPIV3Schema")
             if version.get("served", True):
-                gvk = (group, version.get("name", ""), names.get("kind", ""))
-                self._resources[group, gvk[1], names.get("plural", "")] = gvk
+                gvk = Gvk(group, version.get("name", ""), names.get("kind", ""))
+                self._resources[group, gvk.version, names.get("plural", "")] = gvk
                 self._found[gvk] = None if schema is None else as_object(as_published(schema))
 
-    def of_resource(self, group: str, version: str, resource: str) -> _Gvk | None:
+    def of_resource(self, group: str, version: str, resource: str) -> Gvk | None:
         """Return the kind of a resource without its subresources."""
         return self._resources.get((group, version, resource))
 
-    def named(self, group: str, version: str, resource: str) -> list[_Gvk]:
+    def named(self, group: str, version: str, resource: str) -> list[Gvk]:
         """Return the kinds with these names; without a group, of all groups, the core first."""
         if group:
             found = self._resources.get((group, version, resource))
@@ -239,16 +250,17 @@ class KindSchemas:
 
     def versions_of(self, group: str, kind: str) -> list[str]:
         """Return the versions in which a kind is served."""
-        return [gvk[1] for gvk in self._resources.values() if (gvk[0], gvk[2]) == (group, kind)]
+        known = self._resources.values()
+        return [each.version for each in known if (each.group, each.kind) == (group, kind)]
 
-    def find(self, gvk: _Gvk) -> JSONObject | None:
+    def find(self, gvk: Gvk) -> JSONObject | None:
         """Return the schema of a kind's objects."""
         if gvk not in self._found:
             name = self.definition_name(gvk)
             self._found[gvk] = as_object(self.definition(name)) if name else None
         return self._found[gvk]
 
-    def definition_name(self, gvk: _Gvk) -> str:
+    def definition_name(self, gvk: Gvk) -> str:
         """Return the name of a built-in kind's OpenAPI definition; empty for other kinds."""
         return self._table.definition_name("/".join(gvk))
 

@@ -128,7 +128,7 @@ def _other_version(
             other = gvk._replace(version=version)
             known = version != gvk.version and typed.schemas.find(other) is not None
             if known and not typed.of(policy, other).issues(text):
-                where = f"{gvk.group}/{version}".removeprefix("/")
+                where = other.api_version
                 return f"{where} has what the expression reads: write {version} in apiVersions"
     return ""
 

@@ -84,6 +84,4 @@ def _redacted(text: str, hidden: Sequence[str]) -> str:
 
 
 def _place(problem: Problem) -> str:
-    places = (problem.file, problem.line, problem.column)
-    shown = ":".join(str(each) for each in places if each)
-    return ": ".join(each for each in (shown, problem.path, problem.rule) if each)
+    return ": ".join(each for each in (problem.place, problem.path, problem.rule) if each)

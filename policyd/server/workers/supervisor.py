@@ -11,7 +11,7 @@ import signal
 import socket
 import sys
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 
 from policyd.admission.engine import review
@@ -27,7 +27,6 @@ from policyd.server.signals import ENDING, IGNORED, RELOAD, Signals, name_of
 from policyd.server.workers import processes
 from policyd.server.workers.board import Board
 from policyd.server.workers.channel import MessageDecoder, WorkerMessage, encode
-from policyd.server.workers.dividing import part_of
 from policyd.server.workers.hub import Hub
 from policyd.server.workers.preloading import Preloaded
 from policyd.server.workers.summing import own_process
@@ -52,6 +51,9 @@ LATE_SECONDS = 2.0
 LOG_SECONDS = 0.25  # to write the last lines of the log
 INVALID = 2  # the exit status for settings or policies that cannot be used
 READ_BYTES = 1 << 18
+# Limits of the whole server. The limit of captured reviews is one of a directory, which the workers
+# share (``capture.py``).
+_DIVIDED = ("max_in_flight", "max_in_flight_bytes", "max_read_bytes", "max_connections")
 
 
 class _IsWorker(Exception):
@@ -377,3 +379,15 @@ class Supervisor:
 
 def _wake(number: int, frame: object) -> None:
     """Python writes the number to the wakeup descriptor."""
+
+
+def part_of(settings: Settings) -> Settings:
+    """Return the settings of one worker; raises ConfigError if a limit is too small to divide."""
+    parts: dict[str, int] = {}
+    for name in _DIVIDED:
+        whole = getattr(settings, name)
+        parts[name] = whole // settings.workers
+        if not parts[name]:
+            flag = "--" + name.replace("_", "-")
+            raise ConfigError(f"{flag} {whole} cannot be divided among {settings.workers} workers")
+    return replace(settings, **parts)  # type: ignore[arg-type]

@@ -5,8 +5,11 @@ from collections.abc import Iterator
 from policyd._core.match.labels import (
     DOMAIN,
     LABEL_1035,
+    MAX_DOMAIN,
+    MAX_NAME,
     NO_DOMAIN,
     NO_LABEL_1035,
+    format_errors,
     key_errors,
     value_errors,
 )
@@ -15,30 +18,20 @@ from policyd.versions import KubernetesVersion
 from policyd.webhooks.changes import BARE_REQUIRED, DECLARATIVE_METADATA
 from policyd.webhooks.validation.field_problems import FieldProblem, invalid, required, too_long
 
-_MAX_SUBDOMAIN = 253
-_MAX_LABEL = 63
 _EMPTY = "must not be empty"
 _SEGMENTS = 3
 
 
 def subdomain_errors(text: str) -> list[str]:
     """Return the errors of a lowercase RFC 1123 subdomain."""
-    errors = []
-    if len(text.encode()) > _MAX_SUBDOMAIN:
-        errors.append(f"must be no more than {_MAX_SUBDOMAIN} characters")
-    if not DOMAIN.match(text):
-        errors.append(NO_DOMAIN)
-    return errors
+    wrong = "" if DOMAIN.match(text) else NO_DOMAIN
+    return format_errors(text, MAX_DOMAIN, wrong, "characters")
 
 
 def label_1035_errors(text: str) -> list[str]:
     """Return the errors of a DNS label that starts with a letter."""
-    errors = []
-    if len(text.encode()) > _MAX_LABEL:
-        errors.append(f"must be no more than {_MAX_LABEL} characters")
-    if not LABEL_1035.match(text):
-        errors.append(NO_LABEL_1035)
-    return errors
+    wrong = "" if LABEL_1035.match(text) else NO_LABEL_1035
+    return format_errors(text, MAX_NAME, wrong, "characters")
 
 
 def qualified_name(field: str, name: str) -> Iterator[FieldProblem]:

@@ -93,7 +93,7 @@ def test_who_asks_comes_to_the_same_as_who_knows(name: str, known: bool) -> None
             return AccessDecision(True, "yes")
 
     want = engine.review(
-        policies.with_namespace(clusters.SHOP), request, webhook=webhook, authorizer=Everybody()
+        policies.with_namespaces([clusters.SHOP]), request, webhook=webhook, authorizer=Everybody()
     )
     assert webhook in policies.with_lookups
     assert reviewed(cluster, policies, webhook) == want

@@ -2,7 +2,7 @@
 
 import pytest
 
-from policyd._core.go.strings import edit_distance
+from policyd._core.go.strings import closest
 from policyd.cel.check.suggestions import nearest
 from policyd.cel.env import Environment
 from policyd.errors import CelTypeError
@@ -45,9 +45,10 @@ DISTANCES = [("", "abc", 3), ("size", "szie", 1), ("size", "sizes", 1), ("kitten
 
 @pytest.mark.parametrize(("a", "b", "distance"), DISTANCES)
 def test_distances(a: str, b: str, distance: int) -> None:
-    assert edit_distance(a, b) == distance
+    assert closest(a, [b], distance) == [b]
+    assert closest(a, [b], distance - 1) == []
 
 
 def test_long_names_are_not_compared() -> None:
-    assert edit_distance("a" * 100, "b" * 99) == 1 << 30
-    assert edit_distance("a" * 30, "b" * 20) == 10
+    assert closest("a" * 100, ["b" * 99], (1 << 30) - 1) == []
+    assert closest("a" * 30, ["b" * 20], 10) == ["b" * 20]

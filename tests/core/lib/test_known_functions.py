@@ -69,7 +69,7 @@ KNOWN = {
         contains endsWith startsWith
     """,
     "time_arithmetic": """
-        _+_ _-_ _<=_ _<_ _>=_ _>_
+        _+_ _-_
     """,
     "timestamps": """
         duration getDate getDayOfMonth getDayOfWeek getDayOfYear getFullYear getHours

@@ -127,7 +127,7 @@ class ItemFields:
         return None
 
     def _called(self, expr: Call, names: Mapping[str, Followed]) -> Followed | None:
-        parts = expr.args if expr.target is None else (expr.target, *expr.args)
+        parts = children(expr)
         values = [self._value(each, names) for each in parts]
         if expr.function in _ACCESS:
             self._use(values[1])

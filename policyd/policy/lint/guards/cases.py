@@ -79,8 +79,7 @@ def in_no_namespace(gvk: Gvk) -> bool:
 
 
 def _kind_of(gvk: Gvk) -> tuple[str, str]:
-    """Return the apiVersion and kind."""
-    return f"{gvk.group}/{gvk.version}".removeprefix("/"), gvk.kind
+    return gvk.api_version, gvk.kind
 
 
 def has_known_kinds(policy: AnyPolicy, schemas: KindSchemas) -> bool:

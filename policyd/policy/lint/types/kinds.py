@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
+from typing import Any
 
 from policyd.cel.check.objects import check_objects
 from policyd.cel.env import Environment
@@ -16,6 +17,7 @@ from policyd.cel.syntax.source import Issue
 from policyd.cel.types.structs import ADMISSION, VARIABLES, Structs
 from policyd.cel.types.types import DYN, Kind, Type
 from policyd.errors import CelSyntaxError
+from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import ANY_KIND, Gvk
 from policyd.policy.compile.reads.compiled_reads import read_type
 from policyd.policy.kinds.controllers import CONTROLLERS, controller_rules
@@ -23,7 +25,6 @@ from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.object_types import KindSchemas, ObjectTypes
 from policyd.policy.kinds.plural import plural
 from policyd.policy.kinds.subresources import Subresource, subresources_named
-from policyd.policy.lint.types.inline_params import schema_of
 from policyd.policy.model.expressions import KEY, VARIABLE, PolicyExpression, expressions_of
 from policyd.policy.model.kinds import (
     AnyPolicy,
@@ -85,7 +86,7 @@ def resource_kinds(rules: Sequence[NamedRuleWithOperations], schemas: KindSchema
                 for resource in sorted(rule.resources):
                     for gvk in schemas.named(group, version, resource):
                         if count < _MAX_KINDS:
-                            found.add(Gvk(*gvk))
+                            found.add(gvk)
                             count += 1
         if count == _MAX_KINDS:
             break
@@ -116,15 +117,15 @@ def kinds_of_subresource(
     api_version, kind = subresource.kind
     if kind:
         if not subresource.resource or covers(rule.api_groups, ""):
-            group, _, version = api_version.rpartition("/")
-            yield Gvk(group, version, kind)
+            yield Gvk.of(api_version, kind)
         return
     name = resource.partition("/")[0]
-    for group in rule.api_groups:
-        for version in rule.api_versions:
-            gvk = schemas.of_resource(group, version, name)
-            if gvk is not None:
-                yield Gvk(*gvk)
+    kinds = (
+        schemas.of_resource(group, version, name)
+        for group in rule.api_groups
+        for version in rule.api_versions
+    )
+    yield from filter(None, kinds)
 
 
 def tells_kinds_apart(text: str) -> bool:
@@ -169,8 +170,7 @@ class TypedPolicies:
         for each in self.expressions(policy):
             if each.role is KEY:
                 read = reads[int(each.path[2])]
-                group, _, version = read.api_version.rpartition("/")
-                gvk = Gvk(group, version, read.kind)
+                gvk = Gvk.of(read.api_version, read.kind)
                 if self.schemas.find(gvk) is not None:
                     yield each, KindTypes(policy, (), self.schemas, gvk, self.version, item=True)
 
@@ -307,17 +307,17 @@ def _declared(
     yield "oldObject", whole
     kind = policy.spec.param_kind
     if kind is not None:
-        group, _, version = kind.api_version.rpartition("/")
-        typed = objects.of_kind(Gvk(group, version, kind.kind)) if gvk is not None else None
+        named = Gvk.of(kind.api_version, kind.kind)
+        typed = objects.of_kind(named) if gvk is not None else None
         yield "params", typed or DYN
     elif isinstance(policy, Policy) and policy.spec.params is not None:
         # Its name is no path of an expression, which would be the name of the type.
-        known = objects.of_schema("Params", schema_of(policy.spec.params))
+        known = objects.of_schema("Params", _schema_of(policy.spec.params))
         yield "params", known if gvk is not None else DYN
     if isinstance(policy, Policy):
         for read in policy.spec.reads:
-            group, _, version = read.api_version.rpartition("/")
-            item = objects.of_kind(Gvk(group, version, read.kind)) or objects.of_kind(ANY_KIND)
+            named = Gvk.of(read.api_version, read.kind)
+            item = objects.of_kind(named) or objects.of_kind(ANY_KIND)
             yield f"reads.{read.name}", read_type(read, item if gvk and item else DYN)
     if policy.spec.variables:
         yield "variables", VARIABLES
@@ -329,3 +329,28 @@ def by_kinds(messages: Iterable[tuple[Gvk, str]]) -> str:
     for gvk, message in messages:
         kinds.setdefault(message, []).append(gvk.label)
     return "; ".join(f"{', '.join(of)}: {message}" for message, of in kinds.items())
+
+
+def _schema_of(value: Any) -> JSONObject:
+    """Return the schema of a constant; empty for null, for floats, which are also compared with
+    integers, and for what else may be of any type. Fields that are missing are reported elsewhere.
+    """
+    match value:
+        case bool():
+            return {"type": "boolean"}
+        case int():
+            return {"type": "integer"}
+        case str():
+            return {"type": "string"}
+        case list():
+            items = [_schema_of(each) for each in value]
+            same = bool(items) and all(each == items[0] for each in items)
+            return {"type": "array", "items": items[0] if same else {}}
+        case dict():
+            return {
+                "type": "object",
+                "properties": {str(key): _schema_of(each) for key, each in value.items()},
+                "required": [*map(str, value)],
+                "x-kubernetes-preserve-unknown-fields": True,
+            }
+    return {}
