@@ -22,8 +22,11 @@ COMMANDS = [
     ("replay pod.yaml -p policy.yaml", "pod.yaml:1: not JSON at column 1: unexpected character"),
     (
         "apply policy.yaml --resource pod.yaml",
-        "hint: policies are given with -p: policyd apply -p policy.yaml pod.yaml",
+        "hint: files need no option: policyd apply -p policy.yaml pod.yaml",
     ),
+    ("apply -p policy.yaml --resource=pod.yaml", "policyd apply -p policy.yaml pod.yaml"),
+    ("apply -p policy.yaml --resource pods/", "pods/ is a path, not a resource such as"),
+    ("apply policy.yaml -r pod.yaml", "no option: policyd apply -p policy.yaml pod.yaml"),
     ("apply -p 'a/*.yaml' pod.yaml", "no file matches: there is no directory a"),
     ("lint 'a/*.yaml'", "no file matches: there is no directory a"),
     ("lint '*.yml'", "hint: no file matches; there are: pod.yaml, policy.yaml"),

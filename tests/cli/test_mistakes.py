@@ -28,6 +28,7 @@ FILES = [
         "lint",
         "write true, without quotes",
     ),
+    ("policyd.yaml", POLICIES, "apply --resource ./pod.yaml", "option: policyd apply ./pod.yaml"),
     ("policyd.yaml", f"{POLICIES}color: true\n", "lint", "write one of auto, always, never"),
     (
         "policyd.yaml",

@@ -166,17 +166,12 @@ def _hint(
         return "policies are given as PATHS", list(_without_flags(arguments))
     if isinstance(error, click.MissingParameter) and (found := _option_of_files(error, arguments)):
         return found
+    if isinstance(error, click.BadParameter) and getattr(error.param, "name", "") == "resource":
+        words = _flagged(context, list(_without_flags(arguments, ("--resource",))))
+        return "files need no option", words
     if not any(_is_policies(each) for each in parameters) or not _is_mixed_up(error):
         return None
-    words: list[str] = []
-    given = [each for each in _positional(context, arguments) if holds_policies(each)]
-    for word, following in zip(arguments, [*arguments[1:], ""], strict=False):
-        if word == "--resource" and Path(following).exists():
-            continue  # as for kyverno apply
-        if word in given:
-            given.remove(word)
-            words.append("-p")
-        words.append(word)
+    words = _flagged(context, arguments)
     if words == list(arguments) and _is_policies(getattr(error, "param", None)):
         words = [each for word in arguments for each in _separate(word)]
         if words != list(arguments):
@@ -186,6 +181,20 @@ def _hint(
             return None
         words = ["-p", "POLICIES", *arguments]
     return "policies are given with -p", words
+
+
+def _flagged(context: click.Context, arguments: Sequence[str]) -> list[str]:
+    """Return the arguments of a command with ``-p`` before those that hold policies."""
+    if not any(map(_is_policies, context.command.params)):
+        return list(arguments)
+    given = [each for each in _positional(context, arguments) if holds_policies(each)]
+    words: list[str] = []
+    for word in arguments:
+        if word in given:
+            given.remove(word)
+            words.append("-p")
+        words.append(word)
+    return words
 
 
 def _option_of_files(
@@ -223,7 +232,7 @@ def _instead(context: click.Context, option: str, arguments: Sequence[str]) -> s
             return f" Did you mean '{each.opts[-1]} {name}'?"
     files = [each for each in parameters if isinstance(each, click.Argument)]
     if name in _OF_FILES and files:
-        words = shlex.join(_without_flags(arguments, (option,)))
+        words = shlex.join(_flagged(context, list(_without_flags(arguments, (option,)))))
         words = files[-1].make_metavar(context) if arguments[-1] == option else words
         return f" Files need no option: {context.command_path} {words}"
     near = nearest(name, known, _ALIKE)
@@ -278,6 +287,7 @@ def _without_flags(arguments: Iterable[str], flags: Sequence[str] = _FLAGS) -> I
 def _positional(context: click.Context, arguments: Sequence[str]) -> list[str]:
     """Return the arguments that are no options and no values of options."""
     parser = context.command.make_parser(context)
+    parser.ignore_unknown_options = True
     values, surplus, _ = parser.parse_args(list(arguments))
     found: list[str] = list(surplus)
     for each in context.command.params:
