@@ -4,6 +4,7 @@
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import click
@@ -39,13 +40,27 @@ _OPTIONS: Mapping[str, Sequence[str]] = {
 # The advice in place of options: the first one whose option the command has. SELF is the
 # command.
 _KNOWN: Mapping[str, Sequence[tuple[str, str]]] = {
-    **dict.fromkeys(("A", "all-namespaces"), (("cluster", "--cluster checks all namespaces."),)),
+    **dict.fromkeys(
+        ("A", "all-namespaces"),
+        (
+            ("cluster", "--cluster checks all namespaces."),
+            ("api", "Without -n, SELF checks all namespaces."),
+            ("follow", "Without -n, SELF shows all namespaces."),
+        ),
+    ),
+    "cluster": (("api", "SELF always checks a cluster: leave the option out."),),
     "params": (("var", "Write --var 'params={…}', as JSON."),),
     "dry-run": (("exclude", "apply changes nothing in a cluster."),),
     "select": (("exclude", "apply checks all of PATHS; policyd explain chooses one by --select."),),
     **dict.fromkeys(
-        ("l", "selector", "label-selector", "field-selector"),
+        ("l", "selector", "label-selector", "field-selector", "labels"),
         (
+            (
+                "api",
+                "SELF checks every object that policies match, or with -n a namespace. To check "
+                "objects by labels: kubectl get KIND -l KEY=VALUE -A -o yaml | policyd apply "
+                "-p POLICIES -",
+            ),
             ("old", "kubectl selects by labels: kubectl get KIND -l KEY=VALUE -o yaml | SELF … -"),
             ("run", "--run REGEX chooses cases by their names."),
         ),
@@ -222,7 +237,7 @@ def _instead(context: click.Context, option: str, arguments: Sequence[str]) -> s
     name, parameters = option.lstrip("-"), context.command.params
     known = {opt.lstrip("-"): opt for each in parameters for opt in each.opts}
     for other in _OPTIONS.get(name, ()):
-        if other in known:
+        if other in known and not (other == "output" and _is_format(option, arguments)):
             return f" Did you mean {known[other]!r}?"
     for needed, text in _KNOWN.get(name, ()):
         if needed in known:
@@ -243,9 +258,16 @@ def _instead(context: click.Context, option: str, arguments: Sequence[str]) -> s
     return f" Did you mean {known[near]!r}?{repeated}"
 
 
+def _is_format(option: str, arguments: Sequence[str]) -> bool:
+    """Whether the value of an option is no file: kubectl has -o json."""
+    given = dict(pairwise(arguments)).get(option, "")
+    return bool(given) and not Path(given).suffix
+
+
 def _redirected(context: click.Context, option: str, arguments: Sequence[str]) -> str:
     """Return the command for an option with the file of its output; empty for another option."""
-    if option.lstrip("-") not in _OF_OUTPUT or option not in arguments:
+    writes = any("--output" in each.opts for each in context.command.params)
+    if writes or option.lstrip("-") not in _OF_OUTPUT or option not in arguments:
         return ""
     at = arguments.index(option)
     file = arguments[at + 1] if at + 1 < len(arguments) else ""
