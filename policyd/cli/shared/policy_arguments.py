@@ -157,7 +157,8 @@ def _expression_first(
 ) -> tuple[str, list[str]] | None:
     """Return the arguments of eval with its file after one expression."""
     places = [at for at, word in enumerate(arguments) if Path(word).is_file()]
-    if not isinstance(error, click.BadParameter) or len(places) != 1:
+    wrong = error.param if isinstance(error, click.BadParameter) else None
+    if not isinstance(wrong, click.Argument) or len(places) != 1:
         return None
     file = arguments[places[0]]
     others = [word for at, word in enumerate(arguments) if at != places[0]]
