@@ -352,6 +352,8 @@ class _Walk:
             hint = f"write {test} && …, or {optional}.orValue(…)"
         else:
             hint = f"write {negated}{f'({test})' if negated and is_map else test}"
+        if is_map and name == "items" and text.startswith("reads."):
+            hint = f"write {text}[?KEY].orValue([]) for the objects with a key"
         self._report(FIELD, node, f"{member} may be missing", hint)
 
     def _request_lacks(self, place: Place) -> bool:
