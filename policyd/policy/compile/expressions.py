@@ -166,6 +166,8 @@ class Expressions:
             cut = self.document.origin.cut(each.at)
             for problem in self._correctable(each, error.problems):
                 hinted = in_policy(problem, each, self._names, cut)
+                if "\\" in hinted.hint and self.document.origin.escapes(each.at):
+                    hinted = replace(hinted, hint=hinted.hint.replace("\\", "\\\\"))
                 outer = _in_string(self.document.raw, each, hinted)
                 self.problems.append(self.document.placed(outer, each.at))
             self._errors[each.path] += len(error.problems)

@@ -114,8 +114,17 @@ MISTAKES = [
         "a: \"x.matches('\\d')\"\n",
         (1, 16),
         "no escape \\d in double quotes",
-        "write \\\\d, put the value in single quotes",
+        "write 'x.matches(r\"\\d\")'",
     ),
+    ('a: {b: "x\\.y", c: 1}\n', (1, 10), "no escape \\. in double quotes", "write 'x\\.y'"),
+    (
+        'a: "x == \\"\\.\\" && y == \'z\'"\n',
+        (1, 12),
+        "no escape \\. in double quotes",
+        """write 'x == r"\\." && y == "z"'""",
+    ),
+    # What single quotes do not do
+    ('a: "\\d\\n"\n', (1, 5), "no escape \\d in double quotes", "write \\\\d, put the value in"),
     # What is not closed
     ('a: "b == c\nd: x\n', (1, 4), "the quote that opens in line 1 is never closed", 'closing "'),
     (
