@@ -28,6 +28,15 @@ FILES = [
         "lint",
         "write true, without quotes",
     ),
+    ("kyverno/a.yaml", POD, "import kyvern", "hint: did you mean kyverno?"),
+    ("kyverno/a.yaml", POD, "import kyvern/a.yml", "hint: did you mean kyverno/a.yaml?"),
+    (
+        "kyverno/a.yaml",
+        POD,
+        "import policy.yaml kyvern",
+        "hint: did you mean kyverno? -o kyvern writes to it: policyd import policy.yaml -o kyvern",
+    ),
+    ("kyverno/a.yaml", POD, "import policy.yaml out", "hint: -o out writes to it: policyd import"),
     ("policyd.yaml", POLICIES, "apply --resource ./pod.yaml", "option: policyd apply ./pod.yaml"),
     ("policyd.yaml", f"{POLICIES}color: true\n", "lint", "write one of auto, always, never"),
     (

@@ -129,7 +129,8 @@ def _of_command(error: click.UsageError, context: click.Context, arguments: Sequ
                 at = arguments.index(last)
                 words = [*arguments[:at], "-o", *arguments[at:]]
                 command = shlex.join([*context.command_path.split(), *words])
-                return f"-o {last} writes to it: {command}"
+                near = f"{instead_of(last)} " if instead_of(last) else ""
+                return f"{near}-o {last} writes to it: {command}"
     return ""
 
 
