@@ -23,6 +23,8 @@ _SIGNS: Mapping[str, str] = {
 }
 _NEVER_MEANT = frozenset("!*%@`")  # what the parser refuses after these is a string
 _TEMPLATE = "a value that begins with {{ is a YAML object in another"
+# A path with indexes in a flow map, as in suites: ``spec.volumes[0].name: ``.
+_KEY = re.compile(r"[\w.]+\[[^]\s{},:]*\][^\s:,{}]*(?=:(?:\s|$))")
 _LONGEST = 120  # value in a hint
 _OF_REQUEST = ("object", "oldObject")
 
@@ -59,6 +61,11 @@ def sign(row: YamlRow) -> Explanation | None:
 def in_brackets(line: str, column: int) -> Explanation:
     """Characters that a value without quotes cannot contain between ``{`` and ``}``."""
     sign_ = line[column - 1 : column]
+    near = _KEY.finditer(line, max(0, column - _LONGEST), column + _LONGEST)
+    key = next((each for each in near if each.start() < column <= each.end()), None)
+    if key is not None:
+        what = "a key without quotes cannot contain '[' between brackets"
+        return Explanation(what, f"put the key in quotes: '{key[0]}': …")
     hint = "put the value in quotes, or write each field on its own line"
     if sign_ in ("[", "]", "{", "}"):
         what = f"a value without quotes cannot contain '{sign_}' between brackets"
