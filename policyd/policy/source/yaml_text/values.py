@@ -24,7 +24,7 @@ _SIGNS: Mapping[str, str] = {
 _NEVER_MEANT = frozenset("!*%@`")  # what the parser refuses after these is a string
 _TEMPLATE = "a value that begins with {{ is a YAML object in another"
 # A path with indexes in a flow map, as in suites: ``spec.volumes[0].name: ``.
-_KEY = re.compile(r"[\w.]+\[[^]\s{},:]*\][^\s:,{}]*(?=:(?:\s|$))")
+_KEY = re.compile(r"(?<![\w.])[\w.]++\[[^][\s{},:]*+\][^\s:,{}]*+(?=:(?:\s|$))")
 _LONGEST = 120  # value in a hint
 _OF_REQUEST = ("object", "oldObject")
 
@@ -160,7 +160,7 @@ def escape(line: str, column: int, began: tuple[int, int]) -> Explanation:
     return Explanation(what, f"write {written}" if written else f"write \\{name}, {use}")
 
 
-# Characters after \ that mean another one: in double quotes of YAML, and in a string of CEL.
+# Characters that follow a backslash: in double quotes of YAML, and in a string of CEL.
 _YAML_ESCAPES = frozenset("0abtnvfre N_LPxuU/\t")
 _CEL_ESCAPES = frozenset("abfnrtv\\?\"'`xXuU01234567")
 _STRING = re.compile(r"""(?P<raw>\b[rR])?(?P<quote>['"])(?P<text>.*?)(?P=quote)""")
