@@ -5,7 +5,6 @@ it can be downgraded (k8s.io/apiserver pkg/cel/environment, NewExpressions).
 """
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -16,14 +15,12 @@ from policyd.export.model import ExportedPart, ExportedPolicy, Reason
 from policyd.json_types import JSONObject
 from policyd.policy.compile.checked import checked_expressions
 from policyd.policy.compile.compiler import check
-from policyd.policy.compile.hints import UNKNOWN_VARIABLES
 from policyd.policy.lint.version_needs import needs
 from policyd.policy.model.names import STATIC_SUFFIX
 from policyd.policy.source.loaded_documents import Sources
 from policyd.policy.source.loader import load_built
 from policyd.versions import OLDEST, KubernetesVersion
 
-_VARIABLE = re.compile(r"spec\.variables\[([0-9]+)\]")
 # Functions that the oldest version introduced: without these, no other function of their libraries
 # is of use.
 _SINCE_OLDEST = frozenset({"ip", "isIP", "ip.isCanonical", "cidr", "isCIDR"})
@@ -87,24 +84,11 @@ def _number(file: str) -> int:
 
 
 def _problems(documents: Sequence[JSONObject], sources: Sources) -> list[Problem]:
-    """Return the problems of documents, but not that a broken variable is undefined."""
-    problems = [
+    """Return the problems of documents."""
+    return [
         problem
         for problem in check(sources)
         if problem.severity == "error" and _number(problem.file) < len(documents)
-    ]
-    broken = set()
-    for problem in problems:
-        index = _VARIABLE.match(problem.path)
-        if index is not None:
-            variable = documents[_number(problem.file)]["spec"]["variables"][int(index[1])]
-            broken.add(f"undefined field '{variable['name']}'")
-    # Without any other variable, the name "variables" itself is undeclared.
-    unknown = UNKNOWN_VARIABLES if broken else "\0"
-    return [
-        problem
-        for problem in problems
-        if problem.message not in broken and not problem.message.startswith(unknown)
     ]
 
 

@@ -124,9 +124,29 @@ def test_help_in_a_pipe_is_plain_and_has_examples(name: str) -> None:
 @pytest.mark.parametrize("name", OFFLINE)
 def test_it_works_in_a_pipe_without_colours(name: str, folder: Path) -> None:
     arguments, text = WORKS[name]
-    done = run(*name.split(), *arguments, cwd=folder, text=text)
+    done = run(*name.split(), *arguments, cwd=folder, text=text, PYTHONDEVMODE="1")
     assert done.returncode == 0, done.stderr
     assert "\x1b" not in done.stdout + done.stderr
+    assert "Warning: " not in done.stderr
+
+
+# Files are opened before the other options are read.
+MISTAKES = [
+    "--no-project explain pod.json",
+    "--no-project review pod.json",
+    "webhooks match pod.json",
+    "eval 1 --load pod.json --kubernetes-version 3",
+    "eval object pod.json --format sarif",
+]
+
+
+@pytest.mark.parametrize("arguments", MISTAKES)
+def test_a_mistake_leaves_no_file_open(arguments: str, folder: Path) -> None:
+    done = run(*arguments.split(), cwd=folder, PYTHONDEVMODE="1")
+    assert done.returncode == 2
+    assert "Error: " in done.stderr
+    assert "Warning: " not in done.stderr
+    assert "\n  hint: the expression" not in done.stderr
 
 
 # What has colours in a terminal; the others write JSON or scripts.

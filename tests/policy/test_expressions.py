@@ -59,7 +59,7 @@ def test_what_is_of_the_wrong_form_is_passed_over() -> None:
             {"jsonPatch": {"expression": "a"}, "applyConfiguration": {"expression": "b"}},
         ],
     )
-    assert [text for *_, text in listed(document)] == ["a", "b"]
+    assert [text for *_, text in listed(document)] == ["no name", "a", "b"]
     assert [(each.index, each.kind.patch_type) for each in mutations_of(document)] == [
         (1, "JSONPatch"),
         (1, "ApplyConfiguration"),

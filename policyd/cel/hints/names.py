@@ -1,7 +1,8 @@
 """Name hints: undeclared functions, and fields that a type does not have."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 
@@ -37,6 +38,7 @@ _TEMPLATES = ("template", "jobTemplate")
 _CERTAIN = 0.85  # similarity of a misspelled name
 _DEEPEST = 4
 _WIDEST = 1000  # fields that are looked at for one of that name
+_LOOPS = 2
 
 
 def undeclared_hint(tree: Tree, pos: int, name: str) -> str:
@@ -188,25 +190,25 @@ def _holder(node: Expr, field: str) -> Expr | None:
 
 def _field_hint(tree: Tree, of: Type, whole: Expr, field: str) -> str:
     names = list(tree.scope.provider.fields(of))
-    close = near(field, names)
+    close, text, top = near(field, names), shown(whole, "…"), whole
     if of == VARIABLES:
         known = f"; declared: {listed(names)}" if names else "; none is declared"
         return f"did you mean variables.{close}?{known}" if close else known[2:]
     if of == REQUEST and field in REQUEST_FIELDS:
         return REQUEST_FIELDS[field]
-    if close:
+    if close and _certain(field, close):
         return f"did you mean {close}?"
-    text, top = shown(whole, "…"), whole
     if field in ("cpu", "memory") and "limits" in names:
         return f"write {text}.limits.{field}, or {text}.requests.{field}"
     while isinstance(top, Select):
         top = top.operand
-    for start in (whole, top):
-        deeper, _, inner = _deeper(tree, tree.type(start), field).partition("[].")
-        if inner:
-            return f"write {shown(start, '…')}.{deeper}.all(x, x.{inner} …)"
-        if deeper:
-            return f"did you mean {shown(start, '…')}.{deeper}?"
+    below = [(start, _Deeper.of(tree, tree.type(start))) for start in (whole, top)]
+    for exact in (True, False):
+        for start, deeper in below:
+            if remedy := deeper.remedy(start, field, exact=exact):
+                return remedy
+        if close:
+            return f"did you mean {close}?"
     if field in _TEMPLATES and "containers" in names:
         return (
             f"write {text}.containers and the like: a Pod has no {field}; with podControllers: "
@@ -221,31 +223,67 @@ def _field_hint(tree: Tree, of: Type, whole: Expr, field: str) -> str:
     return f"known fields: {listed(names)}" if names else ""
 
 
-def _deeper(tree: Tree, of: Type, field: str) -> str:
-    """Return the path of a field of that name further down: ``template.spec.containers``; the items
-    of a list are ``[]``: ``containers[].image``.
+@dataclass(frozen=True, slots=True)
+class _Deeper:
+    """The paths of the first fields of each name below a type; the items of a list are ``[]``:
+    ``containers[].image``.
     """
-    level, looked = [(of, "")], 0
-    for _ in range(_DEEPEST):
-        below: list[tuple[Type, str]] = []
-        for struct, path in level:
-            for name in tree.scope.provider.fields(struct):
-                looked += 1
-                found = tree.scope.provider.field(struct, name)
-                if looked > _WIDEST or found is None:
-                    continue
-                if path and name == field:
-                    return f"{path}{name}"
-                if found.kind is Kind.STRUCT:
-                    below.append((found, f"{path}{name}."))
-                if found.kind is Kind.LIST and "[]" not in path:
-                    below.append((found.params[0], f"{path}{name}[]."))
-        # A workload's template first: a Pod's fields are what is meant; then its containers.
-        level = sorted(
-            below,
-            key=lambda each: ("template" not in each[1], ".containers[]" not in f".{each[1]}"),
-        )
-    return ""
+
+    paths: Mapping[str, str]
+
+    @classmethod
+    def of(cls, tree: Tree, of: Type) -> "_Deeper":
+        level, looked, paths = [(of, "")], 0, dict[str, str]()
+        for _ in range(_DEEPEST):
+            below: list[tuple[Type, str]] = []
+            for struct, path in level:
+                for name in tree.scope.provider.fields(struct):
+                    looked += 1
+                    found = tree.scope.provider.field(struct, name)
+                    if looked > _WIDEST or found is None:
+                        continue
+                    if path:
+                        paths.setdefault(name, f"{path}{name}")
+                    if found.kind is Kind.STRUCT:
+                        below.append((found, f"{path}{name}."))
+                    if found.kind is Kind.LIST and path.count("[]") < _LOOPS:
+                        below.append((found.params[0], f"{path}{name}[]."))
+            # A workload's template first: a Pod's fields are what is meant; then its containers.
+            level = sorted(
+                below,
+                key=lambda each: ("template" not in each[1], ".containers[]" not in f".{each[1]}"),
+            )
+        return cls(paths)
+
+    def remedy(self, start: Expr, field: str, *, exact: bool) -> str:
+        """Return how to read the fields of this name, or of an alike one if not ``exact``."""
+        if exact and field not in self.paths:
+            return ""
+        alike = [name for name in self.paths if _certain(field, name)]
+        paths = [self.paths[name] for name in sorted(alike, key=lambda name: name != field)[:2]]
+        paths = [path for path in paths if path.count(".") <= paths[0].count(".")]
+        text = shown(start, "…")
+        # The value of a key is a string or a list of strings.
+        macro = "map" if text.split(".")[0] == "item" else "all"
+        written = [_written(text, path, macro) for path in paths]
+        if any("[]" in path for path in paths):
+            return f"write {', or '.join(written)}"
+        return f"did you mean {' or '.join(written)}?" if written else ""
+
+
+def _written(start: str, path: str, macro: str, variables: str = "xy") -> str:
+    """Return how to read a path below an expression, with a loop for each list on it."""
+    first, _, rest = path.partition("[].")
+    if not rest:
+        return f"{start}.{first}"
+    variable, others = variables[0], variables[1:]
+    item = _written(variable, rest, macro, others)
+    more = " …" if macro == "all" and "[]" not in rest else ""
+    return f"{start}.{first}.{macro}({variable}, {item}{more})"
+
+
+def _certain(name: str, known: str) -> bool:
+    return bool(same_name(name, (known,)) or get_close_matches(name, (known,), 1, _CERTAIN))
 
 
 def consequences(tree: Tree) -> set[tuple[int, str]]:

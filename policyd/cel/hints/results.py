@@ -228,6 +228,8 @@ def selection_hint(tree: Tree, pos: int) -> str:
             return f"write size({shown(whole)})"
         if found.kind is Kind.LIST:
             name = shown(whole, "list")
+            if field == "items" and name.startswith("reads."):  # as in the List of kubectl get
+                return f"{name} is the list itself: leave out .items"
             return (
                 f"a list has no fields: write {name}[0].{field}, {name}.all(x, x.{field} …) "
                 f"or {name}.map(x, x.{field})"

@@ -1,4 +1,4 @@
-"""The command that explains a denial, ready to be run. Evaluates no policy."""
+"""The command that explains a denial or finding, ready to be run. Evaluates no policy."""
 
 import shlex
 from collections.abc import Sequence
@@ -21,15 +21,17 @@ _LABELS = "--namespace-labels"
 
 
 def explain_hint(checked: Sequence[CheckedObject], known: Sequence[Document]) -> str:
-    """Return lines with the command for the first denied object; empty if there is none.
+    """Return lines with the command for the first denied object, or if there is none for the first
+    with a finding; empty if there is neither.
 
     The command gets every option of this run that it also has. ``known``: the manifests that were
     checked, and the ones that describe the cluster.
     """
     denied = [each for each in checked if not each.admission.allowed]
-    if not denied:
+    found = denied or [each for each in checked if each.findings or each.admission.ignored]
+    if not found:
         return ""
-    first = denied[0]
+    first = found[0]
     document = first.document
     if document.file != "-" and not Path(document.file).is_file():
         return ""  # a pipe such as <(command), which cannot be read again
@@ -43,7 +45,7 @@ def explain_hint(checked: Sequence[CheckedObject], known: Sequence[Document]) ->
     if sum(each.file == document.file for each in known) > 1 and object_name(document):
         words += ["--select", selector(document)]
     also = ", pipe the same input into this command" if file == "-" else ""
-    what = "error" if first.erred else "denial"
+    what = "error" if first.erred else "denial" if denied else "finding"
     return f"to explain the first {what}{also}:\n  {shlex.join(words)}"
 
 

@@ -59,6 +59,8 @@ class TableGroup(click.Group):
         except click.UsageError as error:
             if ctx.parent is not None:
                 raise
+            if error.ctx is not None:
+                error.ctx.close()  # click leaves files open that it opened before the mistake
             # Imported here because most commands are typed correctly.
             from policyd.cli.shared.policy_arguments import corrected
 

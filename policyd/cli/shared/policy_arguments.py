@@ -4,6 +4,7 @@
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import click
@@ -39,13 +40,27 @@ _OPTIONS: Mapping[str, Sequence[str]] = {
 # The advice in place of options: the first one whose option the command has. SELF is the
 # command.
 _KNOWN: Mapping[str, Sequence[tuple[str, str]]] = {
-    **dict.fromkeys(("A", "all-namespaces"), (("cluster", "--cluster checks all namespaces."),)),
+    **dict.fromkeys(
+        ("A", "all-namespaces"),
+        (
+            ("cluster", "--cluster checks all namespaces."),
+            ("api", "Without -n, SELF checks all namespaces."),
+            ("follow", "Without -n, SELF shows all namespaces."),
+        ),
+    ),
+    "cluster": (("api", "SELF always checks a cluster: leave the option out."),),
     "params": (("var", "Write --var 'params={…}', as JSON."),),
     "dry-run": (("exclude", "apply changes nothing in a cluster."),),
     "select": (("exclude", "apply checks all of PATHS; policyd explain chooses one by --select."),),
     **dict.fromkeys(
-        ("l", "selector", "label-selector", "field-selector"),
+        ("l", "selector", "label-selector", "field-selector", "labels"),
         (
+            (
+                "api",
+                "SELF checks every object that policies match, or with -n a namespace. To check "
+                "objects by labels: kubectl get KIND -l KEY=VALUE -A -o yaml | policyd apply "
+                "-p POLICIES -",
+            ),
             ("old", "kubectl selects by labels: kubectl get KIND -l KEY=VALUE -o yaml | SELF … -"),
             ("run", "--run REGEX chooses cases by their names."),
         ),
@@ -114,7 +129,8 @@ def _of_command(error: click.UsageError, context: click.Context, arguments: Sequ
                 at = arguments.index(last)
                 words = [*arguments[:at], "-o", *arguments[at:]]
                 command = shlex.join([*context.command_path.split(), *words])
-                return f"-o {last} writes to it: {command}"
+                near = f"{instead_of(last)} " if instead_of(last) else ""
+                return f"{near}-o {last} writes to it: {command}"
     return ""
 
 
@@ -142,7 +158,8 @@ def _expression_first(
 ) -> tuple[str, list[str]] | None:
     """Return the arguments of eval with its file after one expression."""
     places = [at for at, word in enumerate(arguments) if Path(word).is_file()]
-    if not isinstance(error, click.BadParameter) or len(places) != 1:
+    wrong = error.param if isinstance(error, click.BadParameter) else None
+    if not isinstance(wrong, click.Argument) or len(places) != 1:
         return None
     file = arguments[places[0]]
     others = [word for at, word in enumerate(arguments) if at != places[0]]
@@ -166,17 +183,12 @@ def _hint(
         return "policies are given as PATHS", list(_without_flags(arguments))
     if isinstance(error, click.MissingParameter) and (found := _option_of_files(error, arguments)):
         return found
+    if isinstance(error, click.BadParameter) and getattr(error.param, "name", "") == "resource":
+        words = _flagged(context, list(_without_flags(arguments, ("--resource",))))
+        return "files need no option", words
     if not any(_is_policies(each) for each in parameters) or not _is_mixed_up(error):
         return None
-    words: list[str] = []
-    given = [each for each in _positional(context, arguments) if holds_policies(each)]
-    for word, following in zip(arguments, [*arguments[1:], ""], strict=False):
-        if word == "--resource" and Path(following).exists():
-            continue  # as for kyverno apply
-        if word in given:
-            given.remove(word)
-            words.append("-p")
-        words.append(word)
+    words = _flagged(context, arguments)
     if words == list(arguments) and _is_policies(getattr(error, "param", None)):
         words = [each for word in arguments for each in _separate(word)]
         if words != list(arguments):
@@ -186,6 +198,20 @@ def _hint(
             return None
         words = ["-p", "POLICIES", *arguments]
     return "policies are given with -p", words
+
+
+def _flagged(context: click.Context, arguments: Sequence[str]) -> list[str]:
+    """Return the arguments of a command with ``-p`` before those that hold policies."""
+    if not any(map(_is_policies, context.command.params)):
+        return list(arguments)
+    given = [each for each in _positional(context, arguments) if holds_policies(each)]
+    words: list[str] = []
+    for word in arguments:
+        if word in given:
+            given.remove(word)
+            words.append("-p")
+        words.append(word)
+    return words
 
 
 def _option_of_files(
@@ -213,7 +239,7 @@ def _instead(context: click.Context, option: str, arguments: Sequence[str]) -> s
     name, parameters = option.lstrip("-"), context.command.params
     known = {opt.lstrip("-"): opt for each in parameters for opt in each.opts}
     for other in _OPTIONS.get(name, ()):
-        if other in known:
+        if other in known and not (other == "output" and _is_format(option, arguments)):
             return f" Did you mean {known[other]!r}?"
     for needed, text in _KNOWN.get(name, ()):
         if needed in known:
@@ -223,7 +249,7 @@ def _instead(context: click.Context, option: str, arguments: Sequence[str]) -> s
             return f" Did you mean '{each.opts[-1]} {name}'?"
     files = [each for each in parameters if isinstance(each, click.Argument)]
     if name in _OF_FILES and files:
-        words = shlex.join(_without_flags(arguments, (option,)))
+        words = shlex.join(_flagged(context, list(_without_flags(arguments, (option,)))))
         words = files[-1].make_metavar(context) if arguments[-1] == option else words
         return f" Files need no option: {context.command_path} {words}"
     near = nearest(name, known, _ALIKE)
@@ -234,9 +260,16 @@ def _instead(context: click.Context, option: str, arguments: Sequence[str]) -> s
     return f" Did you mean {known[near]!r}?{repeated}"
 
 
+def _is_format(option: str, arguments: Sequence[str]) -> bool:
+    """Whether the value of an option is no file: kubectl has -o json."""
+    given = dict(pairwise(arguments)).get(option, "")
+    return bool(given) and not Path(given).suffix
+
+
 def _redirected(context: click.Context, option: str, arguments: Sequence[str]) -> str:
     """Return the command for an option with the file of its output; empty for another option."""
-    if option.lstrip("-") not in _OF_OUTPUT or option not in arguments:
+    writes = any("--output" in each.opts for each in context.command.params)
+    if writes or option.lstrip("-") not in _OF_OUTPUT or option not in arguments:
         return ""
     at = arguments.index(option)
     file = arguments[at + 1] if at + 1 < len(arguments) else ""
@@ -278,6 +311,7 @@ def _without_flags(arguments: Iterable[str], flags: Sequence[str] = _FLAGS) -> I
 def _positional(context: click.Context, arguments: Sequence[str]) -> list[str]:
     """Return the arguments that are no options and no values of options."""
     parser = context.command.make_parser(context)
+    parser.ignore_unknown_options = True
     values, surplus, _ = parser.parse_args(list(arguments))
     found: list[str] = list(surplus)
     for each in context.command.params:

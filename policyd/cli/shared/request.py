@@ -36,7 +36,7 @@ from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.compile.params import Namespaces
 from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.model.match import OPERATIONS
-from policyd.policy.source.files import SourceFile, is_packed, read_bytes
+from policyd.policy.source.files import SourceFile, is_packed, is_source, read_bytes
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.loader import read_one
 from policyd.policy.source.splitting import split
@@ -299,8 +299,18 @@ GROUP = click.option(
     type=GROUP_NAME,
     help="Add a group of the user; may be repeated.  [default: system:authenticated]",
 )
+
+
+def _resource(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    """Refuse a file: other tools take manifests by an option of this name."""
+    if value is not None and (is_source(Path(value).name) or value.endswith("/")):
+        raise click.BadParameter(f"{value} is a path, not a resource such as apps/v1/deployments")
+    return value
+
+
 RESOURCE = click.option(
     "--resource",
+    callback=_resource,
     metavar="RESOURCE",
     help="Set the resource of the request where it does not follow from the kind of the manifests, "
     "as apps/v1/deployments for a Scale: RESOURCE, VERSION/RESOURCE or GROUP/VERSION/RESOURCE.",

@@ -133,11 +133,11 @@ def _remedy(text: str, deletes: bool) -> Iterator[str]:
         yield "  Add the object to the suite under params:, or correct name and namespace of the"
         yield "  paramRef: without namespace it is that of the request."
     else:
-        guard = "Guard the field with has() or .? in the policy"
+        guard = "Guard the field with has(), .? or [?KEY] in the policy"
         if deletes and "object" in text.replace("oldObject", ""):
             guard = "On DELETE object is null: read oldObject in the policy"
-        yield f"  {guard}, or write error: true in the case if"
-        yield "  the error is intended."
+        yield f"  {guard}, or write error: true in the"
+        yield "  case if the error is intended."
 
 
 def _is_tree(each: Mismatch) -> bool:

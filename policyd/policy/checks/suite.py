@@ -85,7 +85,7 @@ def _check_expectation(case: Case | TableRow, path: FieldPath) -> Iterator[FormP
     if case.expect is None or not case.expect.fields_given:
         yield FormProblem(
             (*path, "expect"),
-            "Required value: set at least allowed",
+            "Required value: at least allowed: true or false",
             "policyd test --update writes what it observes",
             rule=NO_EXPECTATION,
         )

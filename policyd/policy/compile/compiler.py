@@ -17,7 +17,7 @@ from policyd.json_types import JSON, FieldPath, JSONObject
 from policyd.mutation.schemas.schemas import Gvk
 from policyd.pattern import Pattern, compile_any_pattern, compile_pattern
 from policyd.policy.compile.bindings import PolicyBindings, problems_of
-from policyd.policy.compile.broken.quarantine import expression_problems, quarantined
+from policyd.policy.compile.broken.quarantine import quarantined
 from policyd.policy.compile.compiled import (
     Binding,
     CompiledMutation,
@@ -188,13 +188,12 @@ class _Compiler:
         """Return the policy, quarantined if it, a binding or its rollout is broken; None if its
         name or its matchConstraints cannot be read.
         """
-        policy = self.document.model
+        policy = self.document.readable
         if not isinstance(policy, AnyPolicy):
-            self.problems += expression_problems(self.document, self.version)
-            return self._quarantined((*self.document.problems, *self.problems))
+            raise TypeError(f"{self.document.label} has no model")
         expressions = Expressions(
             self.document,
-            has_params=_has_params(policy),
+            has_params=_has_params(self.document),
             params_kind=_params_kind(policy),
             reads=policy.spec.reads if isinstance(policy, model.Policy) else (),
             version=self.version,
@@ -204,18 +203,19 @@ class _Compiler:
         try:
             compiled = self._compile(policy, expressions)
         except PolicyError as error:
-            self.problems += error.problems
-            return self._quarantined(error.problems)
+            reported = {problem.path for problem in self.document.problems}
+            self.problems += (each for each in error.problems if each.path not in reported)
+            return self._quarantined((*self.document.problems, *self.problems))
         finally:
             expressions.close()
         return self._quarantined(self.broken) if self.broken else compiled
 
     def _compile(self, policy: AnyPolicy, expressions: Expressions) -> CompiledPolicy:
         spec = policy.spec
-        validation = self._validation_plan(policy, expressions)
         mutation, mutations = self._mutation_plan(policy, expressions)
-        if expressions.problems:
+        if expressions.problems or self.document.problems:
             raise PolicyError(expressions.problems)
+        validation = self._validation_plan(policy, expressions)
         rules = self.shared.rules
         constraints = spec.match_constraints.plain()
         own = _OwnFields()
@@ -263,8 +263,6 @@ class _Compiler:
             program = expressions.program(("spec", "auditAnnotations", i, "valueExpression"))
             if program is not None:
                 annotations.append((annotation.key, program))
-        if expressions.problems:
-            return None
         fail = spec.failure_policy != "Ignore"
         conditions = expressions.of_role(CONDITION)
         return ValidationPlan(
@@ -355,9 +353,8 @@ def _own_fields(spec: model.PolicySpec, constraints: JSONObject, shared: SharedR
     )
 
 
-def _has_params(policy: AnyPolicy) -> bool:
-    inline = isinstance(policy, model.Policy) and policy.spec.params is not None
-    return inline or policy.spec.param_kind is not None
+def _has_params(document: Document) -> bool:
+    return any(document.spec.get(field) is not None for field in ("params", "paramKind"))
 
 
 def _param_kind(policy: AnyPolicy) -> tuple[str, str] | None:

@@ -6,7 +6,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from sys import intern
 from typing import Any
 
@@ -24,7 +24,7 @@ from policyd.errors import CelCompileError, Problem
 from policyd.json_types import FieldPath
 from policyd.mutation.overlays.tree import LITERAL
 from policyd.policy.compile.fields import KeyPath, ReadFields, read_fields, read_of
-from policyd.policy.compile.hints import UNKNOWN_VARIABLES, in_policy
+from policyd.policy.compile.hints import in_policy
 from policyd.policy.compile.reads.compiled_reads import INDEX, compiled_read, misplaced, read_type
 from policyd.policy.compile.reads.item_fields import ItemFields, names_beside_keys
 from policyd.policy.compile.repeated import NO_VARIABLES, RepeatedExpressions
@@ -36,6 +36,7 @@ from policyd.policy.model.expressions import (
     ExpressionRole,
     PolicyExpression,
     expressions_of,
+    names_in,
 )
 from policyd.policy.model.reads import PolicyRead
 from policyd.policy.source.loaded_documents import Document
@@ -67,12 +68,20 @@ class Expressions:
         self.problems: list[Problem] = []
         self._errors: Counter[FieldPath] = Counter()
         self._left: set[FieldPath] = set()
-        self._layout = Layout(ROOTS)
+        # Of a document with problems: lists of which any name may be one.
+        self._unread = [
+            each for each in ("variables", "reads") if names_in(document.raw, each) is None
+        ]
+        self._layout = Layout((*ROOTS, *self._unread))
         self._admission = partial(Environment.admission, params=has_params, version=version)
         self._environments: dict[tuple[bool, bool, bool], Environment] = {}
         # The types of the variables so far, which environments see as it grows.
         self._declared: dict[str, Type] = {}
-        self._reads = {f"reads.{each.name}": read_type(each) for each in reads}
+        self._reads = {
+            f"reads.{each.name}": self._read_type(i, each) for i, each in enumerate(reads)
+        }
+        if "reads" in self._unread:
+            self._reads = {"reads": DYN}
         self._version = version
         self._items = ItemFields({name: _depth(type_) for name, type_ in self._reads.items()})
         self._keys: dict[FieldPath, frozenset[KeyPath]] = {}
@@ -80,7 +89,6 @@ class Expressions:
         self._state = NO_VARIABLES
         for name, type_ in self._reads.items():
             self._state = self._repeated.declared(self._state, name, type_)
-        self._broken_variables: list[str] = []
         self._read: dict[str, ReadFields] = {}
         # What all expressions together read of namespaceObject.
         self.namespace_fields: frozenset[KeyPath] = frozenset()
@@ -90,16 +98,19 @@ class Expressions:
         self._by_role: dict[ExpressionRole, list[Program]] = {}
         listed = tuple(expressions_of(document.raw))
         self._names = tuple(each.name for each in listed if each.role is VARIABLE)
+        for name in set(names_in(document.raw, "variables") or ()).difference(self._names):
+            self._define(name, _any_value(), DYN)  # its expression cannot be read
         for each in listed:
             self._compile(each)
         self.report(misplaced(document, reads))
+        compiled = enumerate(reads if "reads" not in self._unread else ())
         self.reads = tuple(
             compiled_read(
                 each,
                 self.program(path := ("spec", "reads", index, "key")),
                 self._items.used[f"reads.{each.name}"] | self._keys.get(path, frozenset()),
             )
-            for index, each in enumerate(reads)
+            for index, each in compiled
         )
 
     @property
@@ -155,14 +166,13 @@ class Expressions:
             cut = self.document.origin.cut(each.at)
             for problem in self._correctable(each, error.problems):
                 hinted = in_policy(problem, each, self._names, cut)
+                if "\\" in hinted.hint and self.document.origin.escapes(each.at):
+                    hinted = replace(hinted, hint=hinted.hint.replace("\\", "\\\\"))
                 outer = _in_string(self.document.raw, each, hinted)
-                if self._broken_variables and problem.message.startswith(UNKNOWN_VARIABLES):
-                    first = ", ".join(self._broken_variables)
-                    outer = replace(outer, hint=f"correct the variable {first} first")
                 self.problems.append(self.document.placed(outer, each.at))
             self._errors[each.path] += len(error.problems)
-            if each.role is VARIABLE:
-                self._broken_variables.append(each.name)
+            if each.role is VARIABLE:  # its own problem is reported: not that it is undefined
+                self._define(each.name, _any_value(), DYN)
             return
         if "namespaceObject" in each.text and each.role is not CONDITION:  # there it is null
             self.namespace_fields |= read_of("namespaceObject", checked.expr)
@@ -174,14 +184,21 @@ class Expressions:
             self._items.add(checked.expr, each.name if each.role is VARIABLE else "")
             self._whole.update(names_beside_keys(checked.expr))
         if each.role is VARIABLE:
-            self._layout.define(each.name, program, self._shared(each))
-            self._declared[each.name] = variable_type(program.result_type)
-            self._state = self._repeated.declared(self._state, each.name, program.result_type)
+            self._define(each.name, program, program.result_type, self._shared(each))
             self._read[each.name] = read_fields(checked.expr, self._read)
         elif each.role is VALIDATION:
             self._fields[each.path] = read_fields(checked.expr, self._read).field
         self._programs[each.path, each.start] = program
         self._by_role.setdefault(each.role, []).append(program)
+
+    def _read_type(self, index: int, read: PolicyRead) -> Type:
+        key = self.document.raw["spec"]["reads"][index].get("key")
+        return read_type(read) if key is None or isinstance(key, str) else DYN
+
+    def _define(self, name: str, program: Program, type_: Type, shared: str | None = None) -> None:
+        self._layout.define(name, program, shared)
+        self._declared[name] = variable_type(type_)
+        self._state = self._repeated.declared(self._state, name, type_)
 
     def _correctable(
         self, each: PolicyExpression, problems: Sequence[Problem]
@@ -233,6 +250,8 @@ class Expressions:
 
     def _environment(self, role: ExpressionRole) -> Environment:
         # In Kubernetes only mutations know the name ``variables`` where there are none.
+        if role.variables and "variables" in self._unread:
+            return self._base(role).extend({"variables": DYN})
         if not role.variables or not (self._declared or role.patches):
             return self._base(role)
         key = (True, role.authorizer, role.patches)
@@ -269,6 +288,11 @@ class Expressions:
 
         variable = each.name if each.role is VARIABLE else ""
         return plan_traced(checked, self._layout, self._tracer, label=each.at, variable=variable)
+
+
+@cache
+def _any_value() -> Program:
+    return Environment().compile("dyn(null)")
 
 
 def _depth(type_: Type) -> int:

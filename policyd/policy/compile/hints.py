@@ -15,7 +15,7 @@ from policyd.policy.model.expressions import (
 _SYNTAX = "Syntax error: "
 _COMPARE = "write == to compare"
 _OF_ITEMS = "for items of a list"
-UNKNOWN_VARIABLES = "undeclared reference to 'variables'"
+_UNKNOWN_VARIABLES = "undeclared reference to 'variables'"
 _TEXT_OR_NULL = "write '' in place of null"
 _NO_AUTHORIZER = "undeclared reference to 'authorizer'"
 
@@ -48,13 +48,11 @@ def in_policy(
     elif each.role is TEMPLATE and _OF_ITEMS in problem.hint:
         hint = _LIST_OF_ITEMS
     name = problem.message.removeprefix("undefined field '").rstrip("'")
-    if problem.message.startswith(UNKNOWN_VARIABLES):
+    if problem.message.startswith(_UNKNOWN_VARIABLES):
         if each.role is CONDITION:
             hint = "matchConditions cannot use variables: write the expression itself"
         elif each.role is VARIABLE:
             hint = "a variable can use only those before it in the list, and this is the first"
-            if each.name != variables[0]:
-                hint = "the variables before it have errors"
     elif each.role is MESSAGE and _TEXT_OR_NULL in problem.hint:
         hint = f"{_TEXT_OR_NULL}: an empty text counts as none"
     elif problem.message.startswith(_NO_AUTHORIZER) and each.role is MESSAGE:

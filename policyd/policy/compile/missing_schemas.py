@@ -16,7 +16,7 @@ RULE = MISSING_SCHEMA
 
 def merges(document: Document) -> bool:
     """Whether the policy merges objects of kinds that it names and that are not built in."""
-    policy = document.model
+    policy = document.readable
     if not isinstance(policy, MutatingAdmissionPolicy | Policy):
         return False
     return any(each.kind.merges for each in policy.spec.mutations) and any(
@@ -29,7 +29,7 @@ def merges(document: Document) -> bool:
 
 def missing(document: Document, kinds: KnownKinds) -> Iterator[Problem]:
     """Yield the resources of match rules without a schema; the hint names what to add."""
-    policy = document.model
+    policy = document.readable
     if not merges(document) or not isinstance(policy, MutatingAdmissionPolicy | Policy):
         return
     for index, rule in enumerate(policy.spec.match_constraints.resource_rules):
@@ -56,5 +56,5 @@ def _unknown(group: str, versions: Iterable[str], plural: str, kinds: KnownKinds
     ]
     if not served:
         return f"{plural}.{group}"
-    absent = [version for version in versions if version not in (*served, "*")]
+    absent = [version for version in versions if version not in (*served, "*", "")]
     return f"{plural}.{group} in {', '.join(absent)}" if absent else ""

@@ -161,7 +161,8 @@ def named_resources(
     for index, rule in enumerate(policy.spec.match_constraints.resource_rules):
         for number, resource in enumerate(rule.resources):
             path = ("spec", "matchConstraints", "resourceRules", index, "resources", number)
-            if "*" in resource or "/" in resource or "*" in rule.api_groups:
+            unread = not rule.api_versions or "" in (resource, *rule.api_versions)
+            if unread or "*" in resource or "/" in resource or "*" in rule.api_groups:
                 yield path, "", resource, None
                 continue
             for group in rule.api_groups:

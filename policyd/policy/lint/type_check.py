@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 
 from policyd.cel.hints.explaining import hint_at
 from policyd.cel.hints.results import result_hint
-from policyd.cel.syntax.ast import Checked
+from policyd.cel.hints.tree import Tree
+from policyd.cel.syntax.ast import Call, Checked, Comprehension, Expr, Ident, Select
 from policyd.cel.syntax.source import MAX_ERRORS, Issue, Source
 from policyd.cel.types.types import BOOL, DYN
 from policyd.errors import Problem
@@ -55,9 +56,12 @@ class TypeErrors:
                 at.setdefault(issue.pos, []).append((gvk, issue.message))
         for pos, messages in sorted(at.items())[:MAX_ERRORS]:
             gvk, first = messages[0]
-            tree = next((types.tree(self.text) for types in self.kinds if types.gvk == gvk), None)
+            types = next((each for each in self.kinds if each.gvk == gvk), None)
+            tree = None if types is None else types.tree(self.text)
             hint = self.hint or ("" if tree is None else hint_at(tree, pos, first))
-            found = Problem(by_kinds(messages), hint=hint, rule=RULE, severity="advice")
+            read = "" if tree is None else _read_at(tree, pos)
+            about = [(types.reads[read], first)] if types is not None and read else messages
+            found = Problem(by_kinds(about), hint=hint, rule=RULE, severity="advice")
             yield self.document.placed(source.at(pos, found), self.path)
 
 
@@ -117,6 +121,33 @@ def type_errors(run: LintRun) -> Iterator[TypeErrors]:
             if reported:
                 other = "" if each.role.patches else _other_version(policy, text, reported, typed)
                 yield TypeErrors(document, each.at, text, reported, subjects, other)
+
+
+def _read_at(tree: Tree, pos: int) -> str:
+    """Return the read, ``reads.NAME``, of whose object an expression takes a field at a place;
+    empty if it is of none.
+    """
+    loops = {
+        name: node.iter_range
+        for node, _ in tree.nodes
+        if isinstance(node, Comprehension)
+        for name in (node.iter_var, node.iter_var2)
+    }
+    found = (each for each, _ in tree.at(pos) if isinstance(each, Select | Call))
+    node: Expr | None = next(found, None)
+    while node is not None:
+        match node:
+            case Select(operand=of) | Call(function="_?._" | "_[_]" | "_[?_]", args=(of, _)):
+                node = of
+            case Comprehension(iter_range=of) | Call(function="orValue" | "value", target=of):
+                node = of
+            case Ident(name=name) if name in loops:
+                node = loops.pop(name)
+            case Ident(name=name) if name.startswith("reads."):
+                return name
+            case _:
+                return ""
+    return ""
 
 
 def _other_version(

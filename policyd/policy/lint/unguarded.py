@@ -24,7 +24,7 @@ from policyd.errors import Problem
 from policyd.mutation.schemas.schemas import ANY_KIND
 from policyd.policy.lint.guards.cases import cases, in_no_namespace
 from policyd.policy.lint.guards.field_presence import OUTSIDE, PRESENT, Loops, RequestCase
-from policyd.policy.lint.guards.forms import NOT_NULL, Place, Places, is_null
+from policyd.policy.lint.guards.forms import NOT_NULL, Place, Places, either, is_null
 from policyd.policy.lint.mutations.failing import FRAGILE
 from policyd.policy.lint.mutations.parents import WrittenParts, missing_parts
 from policyd.policy.lint.run import LintRun
@@ -349,9 +349,11 @@ class _Walk:
         )
         negated = self._compared.get(id(node))
         if negated is None:
-            hint = f"write {test} && …, or {optional}.orValue(…)"
+            hint = f"write {either(test, optional, self._text.checked.types[node.id])}"
         else:
             hint = f"write {negated}{f'({test})' if negated and is_map else test}"
+        if is_map and name == "items" and text.startswith("reads."):
+            hint = f"write {text}[?KEY].orValue([]) for the objects with a key"
         self._report(FIELD, node, f"{member} may be missing", hint)
 
     def _request_lacks(self, place: Place) -> bool:

@@ -94,11 +94,20 @@ class Model:
     @classmethod
     def validated(cls, value: object) -> Self:
         """Return the model of a plain value; raises ModelError with every fault."""
-        faults: list[ShapeFault] = []
-        found: Self = cls.checked(value, faults)
+        found, faults = cls.read(value)
         if faults:
             raise ModelError(cls.__name__, faults)
         return found
+
+    @classmethod
+    def read(cls, value: object) -> tuple[Self, list[ShapeFault]]:
+        """Return the model of what a plain value has without faults, and every fault. A field with
+        a fault is absent; an empty value stands in for an item of a list, so that the others keep
+        their indexes.
+        """
+        faults: list[ShapeFault] = []
+        found: Self = cls.checked(value, faults)
+        return found, faults
 
     @classmethod
     def of_fields(cls, values: Mapping[str, Any]) -> Self:
@@ -108,13 +117,13 @@ class Model:
         return made
 
     @classmethod
-    def checked(cls, value: object, faults: list[ShapeFault]) -> Any:
+    def checked(cls, value: object, faults: list[ShapeFault]) -> Self:
         """Return the model of a value; append its faults in the order of the fields."""
         if isinstance(value, cls):
             return value
         if not isinstance(value, dict):
             faults.append(ShapeFault((), MODEL, value))
-            return value
+            return cls.of_fields({})
         known = _checks(cls)
         given = _without_nulls(cls.prepared(value), known)
         start = len(faults)
@@ -122,18 +131,15 @@ class Model:
         for alias, (name, required, check) in known.items():
             if alias in given:
                 before = len(faults)
-                values[name] = check(given[alias], faults)
-                if len(faults) > before:
-                    below(faults, before, alias)
+                found = check(given[alias], faults)
+                if len(faults) == before or not below(faults, before, alias):
+                    values[name] = found
             elif required:
                 faults.append(ShapeFault((alias,), MISSING, given))
-        if len(given) > len(values):
+        if not given.keys() <= known.keys():
             faults += [ShapeFault((key,), UNKNOWN, given[key]) for key in given if key not in known]
-        if len(faults) > start:
-            return value
-        made = cls.__new__(cls)
-        made.__dict__.update(values)
-        wrong = made.contradiction()
+        made = cls.of_fields(values)
+        wrong = "" if len(faults) > start else made.contradiction()
         if wrong:
             faults.append(ShapeFault((), INVALID, value, f"Value error, {wrong}"))
         return made

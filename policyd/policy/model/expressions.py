@@ -14,6 +14,7 @@ from policyd.json_types import FieldPath, object_in
 from policyd.mutation import KINDS, MutationKind
 from policyd.mutation.overlays.tree import expressions_in, too_deep
 from policyd.policy.model.findings import path_text
+from policyd.policy.model.names import is_cel_identifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ def expressions_of(policy: Mapping[str, Any]) -> Iterator[PolicyExpression]:
         for index, item in _items(policy, field):
             for key, role in keys:
                 text, name = item.get(key), item.get("name")
-                if not _is_given(text) or (role is VARIABLE and not isinstance(name, str)):
+                if not _is_given(text):
                     continue
                 path = ("spec", field, index, key)
                 yield PolicyExpression(role, text, path, name if isinstance(name, str) else "")
@@ -120,6 +121,16 @@ def mutations_of(policy: Mapping[str, Any]) -> Iterator[HeldMutation]:
             held = item.get(kind.field)
             if isinstance(held, dict) and not too_deep(held):
                 yield HeldMutation(index, kind, ("spec", "mutations", index, kind.field), held)
+
+
+def names_in(policy: Mapping[str, Any], field: str) -> list[str] | None:
+    """Return the names of the items of a list of the spec; None if one of them cannot be read, so
+    that it may be any.
+    """
+    listed = object_in(policy, "spec").get(field) or []
+    names = [object_in(each).get("name") for each in listed] if isinstance(listed, list) else [""]
+    found = [name for name in names if isinstance(name, str) and is_cel_identifier(name)]
+    return found if len(found) == len(names) else None
 
 
 def _is_given(text: object) -> TypeGuard[str]:

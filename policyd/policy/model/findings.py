@@ -17,7 +17,7 @@ from policyd.json_types import FieldPath
 from policyd.mutation import KINDS
 from policyd.near_names import did_you_mean, nearest
 from policyd.policy.model import shapes
-from policyd.policy.model.base import Model, ModelError, aliases
+from policyd.policy.model.base import Model, aliases
 from policyd.policy.model.value_hints import EXPRESSIONS, date_hint, type_hint
 
 
@@ -90,9 +90,9 @@ _EXPECTED = {
 }
 
 
-def schema_findings(error: ModelError, model: type[Model]) -> list[FormProblem]:
-    """Return every fault that was found in a document of ``model``."""
-    return [_translate(each, model) for each in error.faults]
+def schema_findings(faults: Iterable[shapes.ShapeFault], model: type[Model]) -> list[FormProblem]:
+    """Return the problems for the faults that were found in a document of ``model``."""
+    return [_translate(each, model) for each in faults]
 
 
 def _translate(fault: shapes.ShapeFault, model: type[Model]) -> FormProblem:

@@ -1,8 +1,9 @@
 """Checks of plain values by type annotations, as strict as the API server: no value is converted,
 and every fault is reported, not only the first.
 
-A check appends the faults of a value, and returns the value as a model holds it. The paths of
-faults begin at the value; the caller of a check prepends the path to it.
+A check appends the faults of a value, and returns the value as a model holds it: an empty one in
+place of a wrong one. The paths of faults begin at the value; the caller of a check prepends the
+path to it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -67,10 +68,14 @@ def check_of(annotation: Any) -> Check:
     raise TypeError(f"no check for values of {annotation!r}")
 
 
-def below(faults: list[ShapeFault], start: int, part: str | int) -> None:
-    """Prepend a field or an index to the paths of the faults since ``start``."""
+def below(faults: list[ShapeFault], start: int, part: str | int) -> bool:
+    """Prepend a field or an index to the paths of the faults since ``start``. Return whether one of
+    them is about the whole value there.
+    """
+    whole = any(not fault.path for fault in faults[start:])
     for fault in faults[start:]:
         fault.path = (part, *fault.path)
+    return whole
 
 
 def inner_types(annotation: Any) -> Iterator[type]:
@@ -85,10 +90,11 @@ def _anything(value: object, _: list[ShapeFault]) -> object:
     return value
 
 
-def _of_type(wanted: type, kind: str) -> Check:
+def _of_type(wanted: type, kind: str, empty: object = None) -> Check:
     def check(value: object, faults: list[ShapeFault]) -> object:
         if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
             faults.append(ShapeFault((), kind, value))
+            return empty
         return value
 
     return check
@@ -101,13 +107,13 @@ def _number(value: object, faults: list[ShapeFault]) -> object:
         except OverflowError:
             pass
     faults.append(ShapeFault((), NUMBER, value))
-    return value
+    return 0.0
 
 
 _PLAIN: Mapping[Any, Check] = {
-    str: _of_type(str, STRING),
-    bool: _of_type(bool, BOOLEAN),
-    int: _of_type(int, INTEGER),
+    str: _of_type(str, STRING, ""),
+    bool: _of_type(bool, BOOLEAN, False),
+    int: _of_type(int, INTEGER, 0),
     float: _number,
     date: _of_type(date, "date"),
     datetime: _of_type(datetime, "time"),
@@ -120,6 +126,7 @@ def _choice(choices: tuple[str, ...]) -> Check:
     def check(value: object, faults: list[ShapeFault]) -> object:
         if not isinstance(value, str) or value not in choices:
             faults.append(ShapeFault((), CHOICE, value, named))
+            return ""
         return value
 
     return check
@@ -138,7 +145,7 @@ def _converted(before: Before, inner: Check) -> Check:
             converted = before.convert(value)
         except ValueError as error:
             faults.append(ShapeFault((), INVALID, value, str(error)))
-            return value
+            return ""
         return inner(converted, faults)
 
     return check
@@ -148,7 +155,7 @@ def _list(item: Check) -> Check:
     def check(value: object, faults: list[ShapeFault]) -> object:
         if not isinstance(value, list | tuple):
             faults.append(ShapeFault((), LIST, value))
-            return value
+            return ()
         found = []
         for index, each in enumerate(value):
             start = len(faults)
@@ -164,15 +171,15 @@ def _map(item: Check) -> Check:
     def check(value: object, faults: list[ShapeFault]) -> object:
         if not isinstance(value, dict):
             faults.append(ShapeFault((), MAP, value))
-            return value
+            return {}
         if item is _anything:
             return value
         found = {}
         for key, each in value.items():
             start = len(faults)
-            found[key] = item(each, faults)
-            if len(faults) > start:
-                below(faults, start, key)
+            value = item(each, faults)
+            if len(faults) == start or not below(faults, start, key):
+                found[key] = value
         return found
 
     return check

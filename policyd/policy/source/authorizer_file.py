@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from policyd.errors import PolicySchemaError, Problem
-from policyd.policy.model.base import Model, ModelError
+from policyd.policy.model.base import Model
 from policyd.policy.model.findings import FormProblem, schema_findings
 from policyd.policy.model.shapes import Many
 from policyd.policy.model.suite import AuthorizerRule
@@ -40,10 +40,10 @@ def load_rules(data: bytes, name: str) -> tuple[AuthorizerRule, ...]:
         given = f", got a {raw['kind']}" if isinstance(raw, dict) else ""
         wrong = FormProblem((), f"expected a list of rules{given}", _HINT)
         raise PolicySchemaError([document.problem(wrong)])
-    try:
-        return _Rules.validated(raw).authorizer
-    except ModelError as error:
-        findings = schema_findings(error, _Rules)
+    found, faults = _Rules.read(raw)
+    if not faults:
+        return found.authorizer
+    findings = schema_findings(faults, _Rules)
     if alone:  # the paths of a plain list start with the index of the rule
         findings = [replace(each, path=each.path[1:]) for each in findings]
     raise PolicySchemaError([document.problem(each) for each in findings])

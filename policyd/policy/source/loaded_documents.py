@@ -7,9 +7,14 @@ from typing import Any
 from policyd.errors import Fix, Problem, Severity
 from policyd.json_types import FieldPath, JSONObject, object_in
 from policyd.pattern.scalar_hints import UNQUOTED
-from policyd.policy.model.base import ModelError
 from policyd.policy.model.findings import FormProblem, path_text
-from policyd.policy.model.kinds import ADMISSION_GROUP, KINDS, POLICYD_GROUP, PolicyModel
+from policyd.policy.model.kinds import (
+    ADMISSION_GROUP,
+    KINDS,
+    POLICYD_GROUP,
+    AnyPolicy,
+    PolicyModel,
+)
 from policyd.policy.model.match import MatchResources
 from policyd.policy.source.lint_comments import LintComment
 from policyd.policy.source.places import Origin
@@ -22,12 +27,12 @@ _GROUPS = (ADMISSION_GROUP, POLICYD_GROUP)
 class Document:
     """One object of a source file.
 
-    ``model`` is None for parameters and for policies with ``problems``; ``raw`` is always the plain
-    value. ``index`` is the document's number in its file, from 0. ``root`` is the real path of the
-    source directory that contains the file; empty for a document given as a string. ``beside`` are
-    the bytes of all files of its directory by name, if that directory is not on a disk.
-    ``confined`` is the namespace that it was read from, and is about; empty if it is about all of
-    them.
+    ``readable`` is the model of all that has no problem of form (``Model.read``), None for
+    parameters; ``raw`` is always the plain value. ``index`` is the document's number in its file,
+    from 0. ``root`` is the real path of the source directory that contains the file; empty for a
+    document given as a string. ``beside`` are the bytes of all files of its directory by name, if
+    that directory is not on a disk. ``confined`` is the namespace that it was read from, and is
+    about; empty if it is about all of them.
     """
 
     kind: str
@@ -37,12 +42,17 @@ class Document:
     file: str
     index: int
     raw: dict[str, Any]
-    model: PolicyModel | None = None
+    readable: PolicyModel | None = None
     problems: tuple[Problem, ...] = ()
     origin: Origin = field(default=Origin(), repr=False, compare=False)
     root: str = field(default="", repr=False, compare=False)
     beside: Mapping[str, bytes] | None = field(default=None, repr=False, compare=False)
     confined: str = ""
+
+    @property
+    def model(self) -> PolicyModel | None:
+        """Return the model; None of parameters and of documents with problems."""
+        return None if self.problems else self.readable
 
     @property
     def group(self) -> str:
@@ -73,15 +83,11 @@ class Document:
     @property
     def match_constraints(self) -> MatchResources | None:
         """Return ``spec.matchConstraints`` if valid, even of a document with problems elsewhere."""
-        match = self.spec.get("matchConstraints")
-        if not isinstance(match, dict) or any(
-            problem.path.startswith("spec.matchConstraints") for problem in self.problems
-        ):
+        path = "spec.matchConstraints"
+        if any(problem.path.startswith(path) for problem in self.problems):
             return None
-        try:
-            return MatchResources.validated(match)
-        except ModelError:
-            return None
+        policy = self.readable
+        return policy.spec.match_constraints if isinstance(policy, AnyPolicy) else None
 
     def place(self, path: str = "") -> tuple[int, int]:
         """Return line and column (from 1) of the value at ``path``, or of its nearest parent.
@@ -136,8 +142,8 @@ class Document:
         )
 
     def with_problems(self, *more: Problem) -> "Document":
-        """Return the document without its model and with more problems."""
-        return replace(self, model=None, problems=(*self.problems, *more))
+        """Return the document with more problems."""
+        return replace(self, problems=(*self.problems, *more))
 
 
 @dataclass(frozen=True, slots=True)

@@ -258,7 +258,7 @@ def _without_near_misses(documents: list[Document]) -> list[Document]:
     defined = defined_kinds(documents)
     result = []
     for document in documents:
-        wrong = None if document.model is not None else near_miss(document, defined)
+        wrong = near_miss(document, defined)
         result.append(
             document if wrong is None else document.with_problems(document.problem(wrong))
         )

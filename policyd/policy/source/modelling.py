@@ -2,8 +2,7 @@
 leave out what a confined file may not hold.
 """
 
-import copy
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +11,7 @@ from policyd.errors import Fix, Problem
 from policyd.json_types import FieldPath
 from policyd.policy.checks.document_checks import check
 from policyd.policy.checks.exceptions import check_scope
-from policyd.policy.model.base import Model, ModelError
+from policyd.policy.checks.suite import NO_EXPECTATION
 from policyd.policy.model.exceptions import PolicyException
 from policyd.policy.model.findings import FormProblem, schema_findings, words
 from policyd.policy.model.kinds import KINDS
@@ -29,26 +28,22 @@ def with_model(document: Document) -> Document:
 
 def _modelled(document: Document) -> Document:
     versions, model = KINDS.get(document.kind, ((), None))
-    if model is None or document.api_version not in versions:
+    if model is None or not (document.is_policy or document.api_version in versions):
         return document
-    tagged = list(_tag_problems(document))
-    try:
-        found = model.validated(document.raw)
-        findings = check(found)
-        if isinstance(found, PolicyException):
-            findings += check_scope(found, document.confined)
-    except ModelError as error:
-        findings = schema_findings(error, model)
-        findings += _value_findings(document.raw, model, findings)
-        findings = _without_misspelt(document.raw, findings)
-    else:
-        if not findings and not tagged:
-            return replace(document, model=found)
-    if tagged:  # what else is wrong with these values follows from their tags
-        related = _Related(path for path, _ in tagged)
-        findings = [each for each in findings if each.path not in related]
-    return document.with_problems(
-        *(problem for _, problem in tagged), *(document.problem(finding) for finding in findings)
+    found, faults = model.read(document.raw)
+    tagged = dict(_tag_problems(document))
+    of_tags = _Below(tagged)  # what else is wrong with these values follows from their tags
+    form = [each for each in schema_findings(faults, model) if each.path not in of_tags]
+    values = check(found)
+    if isinstance(found, PolicyException):
+        values += check_scope(found, document.confined)
+    wrong = _Below((*tagged, *(each.path for each in form)))
+    values = [each for each in values if each.path not in wrong]
+    findings = [*form, *_without_missed(values, _read_as_absent(document.raw, form, tagged))]
+    if document.api_version not in versions:  # a near miss
+        findings = [each for each in findings if each.path != ("apiVersion",)]
+    return replace(document, readable=found).with_problems(
+        *tagged.values(), *(document.problem(finding) for finding in findings)
     )
 
 
@@ -85,82 +80,53 @@ def _tag_problems(document: Document) -> Iterator[tuple[FieldPath, Problem]]:
         yield tagged.path, replace(problem, line=line, column=column, excerpt=excerpt)
 
 
-def _without_misspelt(raw: dict[str, Any], findings: list[FormProblem]) -> list[FormProblem]:
-    """Leave out what is required only because its name is misspelt: that is another problem."""
-    meant: dict[FieldPath, set[str]] = {}
-    for each in findings:
+def _read_as_absent(
+    raw: dict[str, Any], form: Iterable[FormProblem], tagged: Iterable[FieldPath]
+) -> dict[FieldPath, set[str]]:
+    """Return the fields that are absent because they are wrong or misspelt, by their object."""
+    absent: dict[FieldPath, set[str]] = {}
+    for each in form:
         if each.meant:
             path = (*each.path[:-1], each.within) if each.within else each.path[:-1]
             parent: Any = raw
             for step in path:
                 parent = parent.get(step) if step == each.within else parent[step]
-            meant.setdefault(path, set()).update(each.meant.difference(parent or ()))
-
-    def follows(each: FormProblem) -> bool:
-        # A field that a row of a table lacks may be in its case.
-        around = {name for parent in _parents(each.path[:-1]) for name in meant.get(parent, ())}
-        return each.message.startswith("Required value") and (
-            not around.isdisjoint(map(str, each.path))
-            or not meant.get(each.path[:-1], set()).isdisjoint(words(each.message))
-        )
-
-    return [each for each in findings if not follows(each)]
+            absent.setdefault(path, set()).update(each.meant.difference(parent or ()))
+    wrong = (each.path for each in form if each.rule != "unknown-field")
+    for *parents, name in filter(None, (*wrong, *tagged)):
+        absent.setdefault(tuple(parents), set()).add(str(name))
+    return absent
 
 
-def _value_findings(
-    raw: dict[str, Any], model: type[Model], schema: list[FormProblem]
-) -> list[FormProblem]:
-    """Return the value problems of a document whose shape has errors.
-
-    The faulty fields are removed and the rest is checked; a problem of a removed field (or of its
-    parents) would only repeat the error and is dropped.
-    """
-    reduced = copy.deepcopy(raw)
-    removed = [finding.path for finding in schema]
-    for path in sorted(removed, key=lambda path: tuple(map(_sort_key, path)), reverse=True):
-        _remove(reduced, path)
-    try:
-        found = model.validated(reduced)
-    except ModelError:
-        return []  # a list whose items shifted, or a field that cannot be removed
-    related = _Related(removed)
-    lists = {path[:-1] for path in removed if path and isinstance(path[-1], int)}
-    return [
-        finding
-        for finding in check(found)
-        if finding.path not in related and lists.isdisjoint(_parents(finding.path))
-    ]
+def _without_missed(
+    values: Iterable[FormProblem], absent: Mapping[FieldPath, set[str]]
+) -> Iterator[FormProblem]:
+    """Leave out what is required only because it is read as absent: that is another problem."""
+    nothing: set[str] = set()
+    for each in values:
+        if each.message.startswith("Required value"):
+            # A field that a row of a table lacks may be in its case, but for its name.
+            around = {
+                name for parent in _parents(each.path[:-1]) for name in absent.get(parent, ())
+            }
+            named = absent.get(each.path, nothing) | absent.get(each.path[:-1], nothing)
+            if each.rule == NO_EXPECTATION and each.path in absent:
+                continue  # any field is an expectation
+            if around.intersection(each.path) - {"name"} or named.intersection(words(each.message)):
+                continue
+        yield each
 
 
-class _Related:
-    """The paths that are a prefix of one of these paths, or have one of them as a prefix."""
+class _Below:
+    """The paths that are, or begin with, one of these paths."""
 
     def __init__(self, paths: Iterable[FieldPath]) -> None:
-        self._whole = set(paths)
-        self._parents = {parent for path in self._whole for parent in _parents(path)}
+        self._paths = set(paths)
 
     def __contains__(self, path: FieldPath) -> bool:
-        return path in self._parents or not self._whole.isdisjoint(_parents(path))
+        return not self._paths.isdisjoint(_parents(path))
 
 
 def _parents(path: FieldPath) -> list[FieldPath]:
     """Return a path and all its prefixes."""
     return [path[:length] for length in range(len(path) + 1)]
-
-
-def _sort_key(part: str | int) -> tuple[int, int, str]:
-    """Sort indexes as numbers: items are removed from the end, so that the others keep theirs."""
-    return (0, part, "") if isinstance(part, int) else (1, 0, part)
-
-
-def _remove(value: Any, path: FieldPath) -> None:
-    for part in path[:-1]:
-        try:
-            value = value[part]
-        except (KeyError, IndexError, TypeError):
-            return
-    last = path[-1] if path else None
-    if isinstance(value, list) and isinstance(last, int) and last < len(value):
-        del value[last]
-    elif isinstance(value, dict):
-        value.pop(last, None)

@@ -144,6 +144,11 @@ class Origin:
             return "YAML ends the value at ',' between { and }: put the value in quotes"
         return ""
 
+    def escapes(self, path: str) -> bool:
+        """Whether a string is written in double quotes, where each backslash is written twice."""
+        node = self._step(path)[1] if self.chunk.line != NO_TEXT else None
+        return isinstance(node, yaml.ScalarNode) and node.style == '"'
+
     def tagged(self) -> Iterator[tuple[TaggedValue, str, int, int]]:
         """Yield each value that YAML takes as a tag, as it is written, with its line and column."""
         if self.chunk.line == NO_TEXT or not may_have_tags(self.chunk.text):

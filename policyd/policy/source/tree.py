@@ -115,14 +115,11 @@ def instead_of(path: str, base: str | Path = "") -> str:
     scheme, colon, address = path.partition(":/")
     if colon and scheme in ("http", "https"):  # a Path has shortened it
         return f"download it first: curl -fsSLO {scheme}://{address.lstrip('/')}"
-    folder, _, name = path.rstrip("/").rpartition("/")
-    there = Path(base, "/" if path.startswith("/") and not folder else folder)
-    names: list[str] = []
-    with suppress(OSError, ValueError):
-        names = sorted(each.name for each in there.iterdir() if not each.name.startswith("."))
     if not _WILDCARDS.intersection(path):
-        near = nearest(name, names)
-        return f"did you mean {'/'.join(filter(None, (folder, near)))}?" if near else ""
+        near = _nearest(path.rstrip("/"), base)
+        return f"did you mean {near}?" if near else ""
+    folder, _, name = path.rstrip("/").rpartition("/")
+    there, names = _listed(path, folder, base)
     if any(fnmatchcase(each, name) for each in names):
         return (
             "wildcards are not expanded here, a shell expands them outside of quotes: give the "
@@ -131,6 +128,27 @@ def instead_of(path: str, base: str | Path = "") -> str:
     if _WILDCARDS.intersection(folder) or there.is_dir():
         return f"no file matches; there are: {few(names, _MOST)}" if names else "no file matches"
     return f"no file matches: there is no directory {folder}"
+
+
+def _nearest(path: str, base: str | Path) -> str:
+    """Return the path that exists and is most like a path; empty if none is near."""
+    folder, slash, name = path.rpartition("/")
+    if folder and not Path(base, folder).is_dir():
+        folder = _nearest(folder, base)
+        if not folder:
+            return ""
+    _, names = _listed(path, folder, base)
+    near = name if name in names else nearest(name, names)
+    return f"{folder}{slash}{near}" if near else ""
+
+
+def _listed(path: str, folder: str, base: str | Path) -> tuple[Path, list[str]]:
+    """Return a directory of a path, and the names in it."""
+    there = Path(base, "/" if path.startswith("/") and not folder else folder)
+    names: list[str] = []
+    with suppress(OSError, ValueError):
+        names = sorted(each.name for each in there.iterdir() if not each.name.startswith("."))
+    return there, names
 
 
 def shown(name: str) -> str:

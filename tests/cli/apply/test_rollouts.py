@@ -47,7 +47,11 @@ def test_the_table_tells_a_held_denial_from_a_warning() -> None:
         ["would", "mutate", "Pod", "shop/web", "pod.json:1:1",
          f"labels  /metadata/labels (not applied: {WHY})"],
     ])  # fmt: skip
-    assert done.stderr == "1 object: 1 admitted, 0 denied, 1 would be denied, 1 would be mutated\n"
+    assert done.stderr.splitlines() == [
+        "1 object: 1 admitted, 0 denied, 1 would be denied, 1 would be mutated",
+        "to explain the first finding:",
+        "  policyd explain -p policies.yaml pod.json",
+    ]
 
 
 def test_the_goal_denies_and_its_explanation_too() -> None:

@@ -67,8 +67,8 @@ def test_the_failure_names_the_expression_and_the_remedy(tmp_path: Path) -> None
         f"    {tmp_path}/suite.json:1: error",
         "        error: the policy erred, and the case does not expect it",
         f"          {NO_KEY}",
-        "          Guard the field with has() or .? in the policy, or write error: true in the case if",
-        "          the error is intended.",
+        "          Guard the field with has(), .? or [?KEY] in the policy, or write error: true in the",
+        "          case if the error is intended.",
     ]
 
 

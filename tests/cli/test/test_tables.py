@@ -188,7 +188,7 @@ def test_a_row_needs_a_name_of_its_own(tmp_path: Path) -> None:
     assert 'table[1].name: Duplicate value: "a"' in output
     assert "table[2].name: Required value" in output
     assert 'table[0].name: Duplicate value: "images/a"' in output
-    assert "cases[1].expect: Required value: set at least allowed" in output
+    assert "cases[1].expect: Required value: at least allowed: true or false" in output
 
 
 def test_tables_fit_the_schema_of_editors() -> None:

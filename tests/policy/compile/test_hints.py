@@ -150,3 +150,18 @@ def test_a_wrong_literal_has_a_hint(expression: str, message: str, hint: str) ->
     (problem,) = compiled.problems
     assert message in problem.message
     assert hint in problem.hint
+
+
+@pytest.mark.parametrize(
+    ("written", "raw"),
+    [
+        ("""'object.a.matches("^a\\.b$")'""", r'r"^a\.b$"'),
+        (""""object.a.matches('^a\\\\.b$')\"""", r"r'^a\\.b$'"),
+        ("|-\n      object.a.matches('^a\\.b$')", r"r'^a\.b$'"),
+    ],
+)
+def test_a_raw_string_is_shown_as_yaml_needs_it(written: str, raw: str) -> None:
+    text = f"  validations:\n  - expression: {written}\n"
+    (problem,) = problems(text)
+    assert problem.hint.endswith(f"put an r before the string: {raw}")
+    assert problems(text.replace(raw[1:], raw)) == []

@@ -114,8 +114,17 @@ MISTAKES = [
         "a: \"x.matches('\\d')\"\n",
         (1, 16),
         "no escape \\d in double quotes",
-        "write \\\\d, put the value in single quotes",
+        "write 'x.matches(r\"\\d\")'",
     ),
+    ('a: {b: "x\\.y", c: 1}\n', (1, 10), "no escape \\. in double quotes", "write 'x\\.y'"),
+    (
+        'a: "x == \\"\\.\\" && y == \'z\'"\n',
+        (1, 12),
+        "no escape \\. in double quotes",
+        """write 'x == r"\\." && y == "z"'""",
+    ),
+    # What single quotes do not do
+    ('a: "\\d\\n"\n', (1, 5), "no escape \\d in double quotes", "write \\\\d, put the value in"),
     # What is not closed
     ('a: "b == c\nd: x\n', (1, 4), "the quote that opens in line 1 is never closed", 'closing "'),
     (
@@ -129,6 +138,18 @@ MISTAKES = [
     ("a: [\n", (1, 4), "the [ of line 1 is never closed", "write ] at its end"),
     ("a: [b,\n\n", (1, 4), "the [ of line 1 is never closed", "write ] at its end"),
     ("x: [1]\na: {b: [2], c: ", (2, 4), "the { of line 2 is never closed", "write } at its end"),
+    (
+        "a: {spec.volumes[0].name: x}\n",
+        (1, 17),
+        "a key without quotes cannot contain '['",
+        "put the key in quotes: 'spec.volumes[0].name': …",
+    ),
+    (
+        "a: {b: 1, spec.volumes[+]: {c: d}}\n",
+        (1, 23),
+        "a key without quotes cannot contain '['",
+        "put the key in quotes: 'spec.volumes[+]': …",
+    ),
     # Twice
     ("a: 1\n---\nb: 1\nb: 2\n", (4, 1), "", "first defined in line 3: remove one"),
     (

@@ -1,10 +1,10 @@
 """Compile broken policies: requests that they may match follow their failurePolicy.
 
 Unreadable parts of their matchConstraints match more, never less. Valid matchConstraints
-are unchanged. Expressions are only checked: their programs are dropped.
+are unchanged.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import get_args
 
 from policyd._core.counting.counters import PolicyCounters
@@ -12,17 +12,12 @@ from policyd.errors import Problem
 from policyd.json_types import JSON, JSONObject, object_in
 from policyd.policy.checks.match import check_match_resources
 from policyd.policy.compile.compiled import CompiledPolicy, PolicyKind
-from policyd.policy.compile.expressions import Expressions
 from policyd.policy.compile.match_rules import NOTHING, controller_rules, match_rules
-from policyd.policy.compile.overlays import OverlayCompiler
 from policyd.policy.model import names
 from policyd.policy.model.base import ModelError
-from policyd.policy.model.expressions import mutations_of
 from policyd.policy.model.match import MatchResources, Operation, ScopeType
-from policyd.policy.model.reads import PolicyRead
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source.loaded_documents import Document
-from policyd.versions import KubernetesVersion
 
 _KINDS: dict[str, PolicyKind] = {kind: kind for kind in get_args(PolicyKind)}
 _WEBHOOKS: dict[str, tuple[Webhook, ...]] = {
@@ -144,45 +139,3 @@ def _valid(field: str, given: JSON) -> JSON:
         return None
     value: JSON = found.plain()[field]
     return value
-
-
-def expression_problems(document: Document, version: KubernetesVersion) -> list[Problem]:
-    """Return the problems of the readable expressions of a document without a model."""
-    if not document.spec:
-        return []
-    has_params = "params" in document.spec or "paramKind" in document.spec
-    reads = tuple(_readable_reads(document.spec))
-    expressions = Expressions(document, has_params=has_params, reads=reads, version=version)
-    try:
-        overlays = OverlayCompiler(document, expressions)
-        for each in mutations_of(document.raw):
-            if each.kind.mutator is None:
-                overlays.compile(each.held, each.path)
-    finally:
-        expressions.close()
-    reported = {problem.path for problem in document.problems}
-    unread = any(path.startswith("spec.variables") for path in reported)
-    return [
-        problem
-        for problem in expressions.problems
-        if problem.path not in reported and not (unread and _of_variables(problem))
-    ]
-
-
-def _readable_reads(spec: JSONObject) -> Iterator[PolicyRead]:
-    """Yield the reads that expressions may use: of those with mistakes the name and the key."""
-    for each in _listed(spec.get("reads")):
-        if isinstance(each, dict) and isinstance(each.get("name"), str):
-            try:
-                yield PolicyRead.validated(each)
-            except ModelError:
-                key = "" if each.get("key") is None else str(each["key"])
-                yield PolicyRead.validated({"name": each["name"], "key": key})
-
-
-def _of_variables(problem: Problem) -> bool:
-    """Whether a variable is missing: that follows if the variables cannot be read."""
-    what, _, name = problem.message.partition("'")
-    name = name.partition("'")[0]
-    undefined = what == "undefined field " and f"variables.{name}" in problem.excerpt
-    return undefined or (what == "undeclared reference to " and name == "variables")

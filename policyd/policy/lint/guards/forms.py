@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 
 from policyd.cel.syntax.ast import Call, Expr, Ident, ListExpr, Literal
 from policyd.cel.syntax.unparse import unparse
+from policyd.cel.types.types import Kind, Type
 
 Place = tuple[str, ...]
 Places = frozenset[Place]
@@ -55,6 +56,16 @@ def keys_in(node: Expr, name: str, truth: bool) -> tuple[str, ...]:
         ):
             return (key,) if found == name and (node.function == "_==_") is truth else ()
     return ()
+
+
+def either(test: str, optional: str, value: Type) -> str:
+    """Return the two ways to read a value of this type that may be missing; first the one without
+    a condition where it is clear what stands for it.
+    """
+    empty = {Kind.LIST: "[]", Kind.MAP: "{}"}.get(value.kind)
+    if empty is not None:
+        return f"{optional}.orValue({empty}), or {test} && …"
+    return f"{test} && …, or {optional}.orValue(…)"
 
 
 def is_empty(node: Expr) -> bool:

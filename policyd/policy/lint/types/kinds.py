@@ -191,6 +191,7 @@ class KindTypes:
         item: bool = False,
     ) -> None:
         self.gvk = gvk
+        self.reads = dict(_kinds_of_reads(policy))
         patches = not isinstance(policy, ValidatingAdmissionPolicy)
         self.objects = ObjectTypes(schemas, Structs(ADMISSION, patches=patches))
         scope = Environment.admission(authorizer=True, patch_types=patches, version=version).scope()
@@ -314,13 +315,17 @@ def _declared(
         # Its name is no path of an expression, which would be the name of the type.
         known = objects.of_schema("Params", _schema_of(policy.spec.params))
         yield "params", known if gvk is not None else DYN
-    if isinstance(policy, Policy):
-        for read in policy.spec.reads:
-            named = Gvk.of(read.api_version, read.kind)
-            item = objects.of_kind(named) or objects.of_kind(ANY_KIND)
-            yield f"reads.{read.name}", read_type(read, item if gvk and item else DYN)
+    reads = policy.spec.reads if isinstance(policy, Policy) else ()
+    for read, (name, of) in zip(reads, _kinds_of_reads(policy), strict=True):
+        item = objects.of_kind(of) or objects.of_kind(ANY_KIND)
+        yield name, read_type(read, item if gvk and item else DYN)
     if policy.spec.variables:
         yield "variables", VARIABLES
+
+
+def _kinds_of_reads(policy: AnyPolicy) -> Iterator[tuple[str, Gvk]]:
+    for read in policy.spec.reads if isinstance(policy, Policy) else ():
+        yield f"reads.{read.name}", Gvk.of(read.api_version, read.kind)
 
 
 def by_kinds(messages: Iterable[tuple[Gvk, str]]) -> str:

@@ -31,7 +31,7 @@ def _candidates(
     row = YamlRow.of(lines[line - 1])
     rows = [layout.tab(lines, line)]
     if "unknown escape character" in problem:
-        rows.append(values.escape(lines[line - 1], column))
+        rows.append(values.escape(lines[line - 1], column, began if began[0] == line else (0, 0)))
     elif "quoted scalar" in problem and "unexpected" in problem:
         rows.append(_unclosed(lines, began))
     elif "block scalar" in problem:

@@ -1,5 +1,6 @@
 """Values that YAML reads in another way than meant: signs at their start, quotes, ': ' inside."""
 
+import re
 from collections.abc import Mapping
 
 from policyd.policy.source.yaml_text.rows import (
@@ -22,6 +23,9 @@ _SIGNS: Mapping[str, str] = {
 }
 _NEVER_MEANT = frozenset("!*%@`")  # what the parser refuses after these is a string
 _TEMPLATE = "a value that begins with {{ is a YAML object in another"
+# A path with indexes in a flow map, as in suites: ``spec.volumes[0].name: ``.
+_KEY = re.compile(r"(?<![\w.])[\w.]++\[[^][\s{},:]*+\][^\s:,{}]*+(?=:(?:\s|$))")
+_LONGEST = 120  # value in a hint
 _OF_REQUEST = ("object", "oldObject")
 
 
@@ -57,6 +61,11 @@ def sign(row: YamlRow) -> Explanation | None:
 def in_brackets(line: str, column: int) -> Explanation:
     """Characters that a value without quotes cannot contain between ``{`` and ``}``."""
     sign_ = line[column - 1 : column]
+    near = _KEY.finditer(line, max(0, column - _LONGEST), column + _LONGEST)
+    key = next((each for each in near if each.start() < column <= each.end()), None)
+    if key is not None:
+        what = "a key without quotes cannot contain '[' between brackets"
+        return Explanation(what, f"put the key in quotes: '{key[0]}': …")
     hint = "put the value in quotes, or write each field on its own line"
     if sign_ in ("[", "]", "{", "}"):
         what = f"a value without quotes cannot contain '{sign_}' between brackets"
@@ -139,10 +148,40 @@ def block(row: YamlRow) -> Explanation:
     return Explanation(what, f"write the text on the next line, indented: {rest}")
 
 
-def escape(text: str, column: int) -> Explanation:
-    r"""``\d`` in double quotes."""
-    at = text.rfind("\\", 0, column + 1)
-    name = text[at : at + 2] if at >= 0 else "\\"
+def escape(line: str, column: int, began: tuple[int, int]) -> Explanation:
+    r"""``\d`` in double quotes, which open at the column of ``began`` if in the same line."""
+    at = line.rfind("\\", 0, column + 1)
+    name = line[at : at + 2] if at >= 0 else "\\"
     what = f"YAML has no escape {name} in double quotes"
+    opening = began[1] - 1
+    end = closing_quote(line, opening) if line[opening : opening + 1] == '"' else None
+    written = None if end is None else _in_single_quotes(line[opening + 1 : end])
     use = "put the value in single quotes, or write it on the next lines after '|'"
-    return Explanation(what, f"write \\{name}, {use}")
+    return Explanation(what, f"write {written}" if written else f"write \\{name}, {use}")
+
+
+# Characters that follow a backslash: in double quotes of YAML, and in a string of CEL.
+_YAML_ESCAPES = frozenset("0abtnvfre N_LPxuU/\t")
+_CEL_ESCAPES = frozenset("abfnrtv\\?\"'`xXuU01234567")
+_STRING = re.compile(r"""(?P<raw>\b[rR])?(?P<quote>['"])(?P<text>.*?)(?P=quote)""")
+
+
+def _in_single_quotes(text: str) -> str:
+    r"""Return the text of a value in double quotes in single ones, where ``\`` is no escape; empty
+    if it has other escapes. Strings of an expression with ``\`` become raw strings.
+    """
+    pairs = re.findall(r"\\(.)", text[:_LONGEST])
+    if len(text) > _LONGEST or not _YAML_ESCAPES.isdisjoint(pairs):
+        return ""
+    plain = re.sub(r'\\(["\\])', r"\1", text)
+    strings = [match["text"] for match in _STRING.finditer(plain)]
+    if any(not _CEL_ESCAPES.isdisjoint(re.findall(r"\\(.)", each)) for each in strings):
+        return ""
+
+    def as_raw(match: re.Match[str]) -> str:
+        raw = match["raw"] or ("r" if "\\" in match["text"] else "")
+        quote = match["quote"] if '"' in match["text"] else '"'
+        return f"{raw}{quote}{match['text']}{quote}"
+
+    whole = _STRING.sub(as_raw, plain)
+    return "" if "'" in whole else f"'{whole}'"
