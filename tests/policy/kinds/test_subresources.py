@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from policyd.json_types import JSONObject
+from policyd.mutation.schemas.schemas import Gvk
 from policyd.policy.kinds.object_types import KindSchemas
 from policyd.policy.kinds.subresources import SUBRESOURCES, Subresource, subresources_named
 from tests import shared
@@ -41,11 +42,11 @@ def test_objects_of_kinds_that_only_subresources_have_fit_their_schemas() -> Non
     found = set()
     for request, row in requests():
         if row.kind[1]:
-            gvk = request["kind"]["group"], request["kind"]["version"], request["kind"]["kind"]
+            gvk = Gvk(**request["kind"])
             schema = kinds.find(gvk)
             assert schema is not None
             assert request["object"].keys() <= schema["properties"].keys()
-            found.add(gvk[2])
+            found.add(gvk.kind)
     assert found == {row.kind[1] for row in SUBRESOURCES} - {""}
 
 
