@@ -50,6 +50,10 @@ ROWS: tuple[tuple[str, bool | str, bool | str], ...] = (
     (f"[{CONTAINERS}[0]][dyn(0u)].name == 'app'", True, True),
     (f"({CONTAINERS} + [])[dyn(0u)].name == 'app'", True, True),
     (f"([] + {CONTAINERS})[dyn(0u)].name == 'app'", True, INDEX),
+    (f"({CONTAINERS}.filter(c, false) + {CONTAINERS})[dyn(0u)].name == 'app'", True, INDEX),
+    # The sum of a list of Go, also an empty one, is none.
+    (f"({CONTAINERS}[0].command + {CONTAINERS})[dyn(0u)].name == 'app'", True, True),
+    (f"object.spec in {CONTAINERS}[0].command", False, False),
     (f"{CONTAINERS}.filter(c, true)[dyn(0u)].name == 'app'", True, True),
     (f"{CONTAINERS}.exists(c, 1 in c)", False, KEY),
     ("object.spec == 1", False, EQUAL),
@@ -73,7 +77,9 @@ ROWS: tuple[tuple[str, bool | str, bool | str], ...] = (
 
 
 def made(memory: str) -> dict[str, Any]:
-    found: dict[str, Any] = deployment(container(resources={"limits": {"memory": memory}}))
+    found: dict[str, Any] = deployment(
+        container(command=[], resources={"limits": {"memory": memory}})
+    )
     found["metadata"]["labels"] = {"app": "web"}
     found["spec"]["strategy"] = {}
     fields: list[tuple[str, Any]] = [("f:a", {}), ("f:b", [{".": {}}])]

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from policyd._core.go.printing import EMPTY
 from policyd._core.values.types import Duration, Optional, StructValue, Timestamp, TypeValue, UInt
 from policyd.mutation import MutationError, StatusError
 from tests.mutation.builders import (
@@ -327,6 +328,13 @@ def test_lists_that_came_as_json_may_hold_maps() -> None:
     live = two_containers()
     value = nested("spec", initContainers=live["spec"]["containers"])
     assert apply(value, live, POD)["spec"]["initContainers"] == live["spec"]["containers"]
+
+
+def test_only_an_empty_list_that_the_expression_made_is_nil() -> None:
+    live = widget(plain=[], free={"l": ["x"]})
+    for given, nil in ((live["spec"]["plain"], False), ([], True)):
+        after = apply(nested("spec.free", l=given), live, WIDGET)
+        assert (after["spec"]["free"]["l"] is EMPTY) == nil
 
 
 def test_live_items_without_keys_are_an_error() -> None:

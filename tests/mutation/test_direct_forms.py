@@ -115,6 +115,22 @@ def both(kind: str, value: object, obj: JSONObject, *sources: object) -> None:
         mutated(kind, value, obj, SCHEMAS.target(POD), (obj, *sources))
 
 
+def grown(obj: JSONObject, size: int) -> JSONObject:
+    """The object with so many more containers, some without a name of their own, that share parts."""
+    spec = obj["spec"]
+    first = spec["containers"][0]
+    more = [{**first, "name": f"more-{number % 30}"} for number in range(size)]
+    hostile = {"containers": [*spec["containers"], *more, first], "unknown": [spec, [], first]}
+    labels = {**obj["metadata"].get("labels", {}), **{f"l{number}": "" for number in range(size)}}
+    return {**obj, "metadata": {**obj["metadata"], "labels": labels}, "spec": {**spec, **hostile}}
+
+
+@given(objects, st.integers(15, 60), structs("Object"))
+def test_large_objects(obj: JSONObject, size: int, value: StructValue) -> None:
+    large = grown(obj, size)
+    both("ApplyConfiguration", value, large, {"object": large, "other": [large, obj]})
+
+
 @given(objects, structs("Object"))
 def test_objects(obj: JSONObject, value: StructValue) -> None:
     both("ApplyConfiguration", value, obj)

@@ -13,7 +13,7 @@ from policyd._core.plan.mutated_tree import MutatedTree
 from policyd._core.plan.plan import Stopped, Subject
 from policyd._core.schema.merge import merge
 from policyd.errors import MutationError, StatusError
-from policyd.json_types import JSONObject
+from policyd.json_types import JSON, JSONObject
 from tests.builders.objects import container, pod
 from tests.builders.policies import apply_configuration, json_patch, overlay, policy
 from tests.mutation.builders import SCHEMAS
@@ -21,6 +21,9 @@ from tests.policy_sets import compiled
 
 LIMITS = {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m"}}
 TOLERATION = {"key": "a", "operator": "Exists"}
+MANY: list[JSON] = [{"name": f"x{i}", "value": str(i)} for i in range(30)]
+STRANGE: dict[str, Any] = {"app": None, "~1": "", "é\0": "\n", "one": {"a": [[]]}}
+SHARED = container("c", "nginx", env=MANY)
 OBJECTS: dict[str, JSONObject] = {
     "small": pod(container("c", "nginx"), labels={"app": "web"}),
     "without labels": pod(container("c", "nginx")),
@@ -43,6 +46,28 @@ OBJECTS: dict[str, JSONObject] = {
     ),
     "items without names": pod(container("", "a"), container("c", "b"), labels={"app": "web"}),
     "the same name twice": pod(container("c", "a"), container("c", "b"), labels={"app": "web"}),
+    "large": pod(
+        container("d", "nginx", resources=LIMITS),
+        *(container(f"c{i}", "nginx", env=MANY, resources=LIMITS, tty=True) for i in range(40)),
+        container("c", "nginx", env=[*MANY, {"name": "y", "value": "2"}]),
+        labels={"app": "web", **{f"l{i}": "x" * 60 for i in range(200)}},
+        annotations={"one": "x" * 100_000},
+        tolerations=[{"key": str(i)} for i in range(100)],
+    ),
+    # What an API server refuses, or knows and policyd does not.
+    "hostile": pod(
+        SHARED,
+        SHARED,
+        container("~/*", "", env=[None, {"name": 1}, {"x": {}}], resources=None, unknown={"a": []}),
+        container("d", "nginx", env={}, securityContext=[], resources={"limits": {"cpu": 1}}),
+        labels=STRANGE,
+        annotations=STRANGE,
+        nodeSelector=None,
+        tolerations=[{}, {}],
+        priority="3",
+        initContainers=[],
+        unknown=[SHARED, [SHARED]],
+    ),
 }
 CONTAINER = "Object.spec.containers"
 EXPRESSIONS = (

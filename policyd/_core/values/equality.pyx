@@ -229,7 +229,7 @@ cdef object contains(Activation act, object container, object value):
     if type(container) is not list:
         return NO_SUCH_OVERLOAD
     # Equality of scalars has no sides.
-    typed = type(value) in (list, dict) and form_of(act, container) != PLAIN
+    typed = bool(container) and type(value) in (list, dict) and form_of(act, container) != PLAIN
     for item in <list>container:
         work(act, 1)
         same = equal(act, item, value) if typed else equal(act, value, item)

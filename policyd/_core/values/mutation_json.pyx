@@ -293,7 +293,9 @@ cdef class Converter:
                     return self.read(value)
                 break
         if not value:
-            return self.read(value) if self.was_read(value) else EMPTY
+            # Since 1.37 it makes no difference whether an empty list was read (see ``read``).
+            untyped = self.sources is not None and self.sources.act is None
+            return value if untyped and self.was_read(value) else EMPTY
         return [self.inner(item, expected) for item in value]
 
     cdef dict entries(self, dict value, str expected):

@@ -46,6 +46,8 @@ cdef class ReadTrees:
 cdef int collect(object value, set known) except -1:
     """Add the ids of all containers of the tree. The tree outlives the set."""
     if type(value) is dict or type(value) is list:
+        if id(value) in known:  # the request has the object again
+            return 0
         descend()
         known.add(id(value))
         for item in (<dict>value).values() if type(value) is dict else <list>value:
