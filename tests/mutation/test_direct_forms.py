@@ -115,20 +115,40 @@ def both(kind: str, value: object, obj: JSONObject, *sources: object) -> None:
         mutated(kind, value, obj, SCHEMAS.target(POD), (obj, *sources))
 
 
-def grown(obj: JSONObject, size: int) -> JSONObject:
-    """The object with so many more containers, some without a name of their own, that share parts."""
+def grown(obj: JSONObject, size: int, *, hostile: bool) -> JSONObject:
+    """The object with so many more containers that share parts; ``hostile``: also names."""
     spec = obj["spec"]
-    first = spec["containers"][0]
-    more = [{**first, "name": f"more-{number % 30}"} for number in range(size)]
-    hostile = {"containers": [*spec["containers"], *more, first], "unknown": [spec, [], first]}
-    labels = {**obj["metadata"].get("labels", {}), **{f"l{number}": "" for number in range(size)}}
-    return {**obj, "metadata": {**obj["metadata"], "labels": labels}, "spec": {**spec, **hostile}}
+    first, *others = spec["containers"]
+    last = [first, *others] if hostile else others
+    more = [{**first, "name": f"more-{i % 30 if hostile else i}"} for i in range(size)]
+    fields = {"containers": [first, *more, *last], **({"unknown": [spec, []]} if hostile else {})}
+    labels = {**obj["metadata"].get("labels", {}), **{f"l{i}": "" for i in range(size)}}
+    return {**obj, "metadata": {**obj["metadata"], "labels": labels}, "spec": {**spec, **fields}}
 
 
-@given(objects, st.integers(15, 60), structs("Object"))
-def test_large_objects(obj: JSONObject, size: int, value: StructValue) -> None:
-    large = grown(obj, size)
+many = st.integers(15, 60)
+
+
+@given(objects, many, st.booleans(), structs("Object"))
+def test_large_objects(obj: JSONObject, size: int, hostile: bool, value: StructValue) -> None:
+    large = grown(obj, size, hostile=hostile)
     both("ApplyConfiguration", value, large, {"object": large, "other": [large, obj]})
+
+
+CONTAINERS = "Object.spec.containers"
+
+
+@given(objects, many, st.booleans(), st.lists(members(CONTAINERS), min_size=1, max_size=3))
+def test_every_container_of_many(
+    obj: JSONObject, size: int, hostile: bool, fields: list[dict[str, Any]]
+) -> None:
+    large = grown(obj, size, hostile=hostile)
+    items = [
+        StructValue(CONTAINERS, {**fields[i % len(fields)], "name": each["name"]})
+        for i, each in enumerate(large["spec"]["containers"])
+    ]
+    spec = StructValue("Object.spec", {"containers": items})
+    both("ApplyConfiguration", StructValue("Object", {"spec": spec}), large)
 
 
 @given(objects, structs("Object"))

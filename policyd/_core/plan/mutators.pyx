@@ -228,10 +228,10 @@ cdef class _Configured:
 cdef bint same_items(list given, list live, SchemaType type):
     cdef Py_ssize_t at
     cdef str key
-    cdef list names = []
+    cdef set names = set()
     if not type.is_list or type.relation != KEYED or len(type.keys) != 1:
         return False
-    if len(given) != len(live) or len(live) > 16:
+    if len(given) != len(live):
         return False
     key = type.keys[0]
     default = type.key_defaults.get(key)
@@ -245,5 +245,5 @@ cdef bint same_items(list given, list live, SchemaType type):
         # A name that comes twice is no key.
         if kind_of(wanted) is not str or name != wanted or name in names:
             return False
-        names.append(name)
+        names.add(name)
     return True
