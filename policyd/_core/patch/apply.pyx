@@ -104,6 +104,8 @@ cdef class PatchedDocument:
     """
     cdef object root
     cdef dict own
+    cdef list chain     # the containers above the value that was written last, from the root on
+    cdef tuple tokens   # its path
     cdef object latest  # the last container that was written to
     cdef dict beside    # the map to which the last operation added a key, and its pointer
     cdef str place
@@ -112,6 +114,7 @@ cdef class PatchedDocument:
         #: (Any) -> None
         self.root = root
         self.own = {}
+        self.chain = []
 
     cdef object owned(self, object container):
         """The container if it is a copy already, otherwise a copy that may be changed."""
@@ -135,10 +138,21 @@ cdef class PatchedDocument:
 
     cdef object parent(self, tuple tokens):
         """The container of the last token, as a copy that may be changed."""
-        cdef object container = self.owned(self.root)
+        cdef Py_ssize_t at = 0, last = len(tokens) - 1
+        cdef object container
         cdef str token
-        self.root = container
-        for token in tokens[:len(tokens) - 1]:
+        if not self.chain:
+            self.root = self.owned(self.root)
+            self.chain.append(self.root)
+        while at < last and at < len(self.chain) - 1 and (
+            <str>tokens[at] == <str>self.tokens[at]
+        ):
+            at += 1
+        del self.chain[at + 1:]
+        self.tokens = tokens
+        container = self.chain[at]
+        for at in range(at, last):
+            token = tokens[at]
             found = child(container, token)
             below = self.owned(found)
             if below is not found:
@@ -147,6 +161,7 @@ cdef class PatchedDocument:
                 else:
                     (<list>container)[index_of(token)] = below
             container = below
+            self.chain.append(below)
         self.latest = container
         return container
 
@@ -171,7 +186,7 @@ cdef class PatchedDocument:
 
     cdef int add(self, tuple tokens, object value) except -1:
         if not tokens:
-            self.root = value
+            self.root, self.chain = value, []
             return 0
         container = self.parent(tokens)
         last = tokens[len(tokens) - 1]
@@ -185,7 +200,7 @@ cdef class PatchedDocument:
 
     cdef int replace(self, tuple tokens, object value) except -1:
         if not tokens:
-            self.root = value
+            self.root, self.chain = value, []
             return 0
         container = self.parent(tokens)
         last = tokens[len(tokens) - 1]
@@ -239,7 +254,7 @@ cdef class PatchedDocument:
         elif op == "copy":
             value = self.find(location(operation, "from"))
             # The value is now in two places: containers must be copied again before a write.
-            self.own = {}
+            self.own, self.chain = {}, []
             self.add(path, value)
         else:
             raise PatchError(f"{op!r} is no operation of JSON Patch")

@@ -70,10 +70,16 @@ cdef str unescape(str token, str pointer):
 
 cdef Py_ssize_t index_of(str token) except -2:
     """The array index of a token (digits without leading zeros); -1 if it is not an index."""
-    if not (token.isascii() and token.isdigit()) or (token[0] == "0" and len(token) > 1):
-        return -1
+    cdef Py_ssize_t index = 0
+    cdef Py_UCS4 c
     # No list has an index of more than 18 digits.
-    return int(token) if len(token) <= 18 else -1
+    if not 0 < len(token) <= 18 or (token[0] == "0" and len(token) > 1):
+        return -1
+    for c in token:
+        if not 48 <= c < 58:
+            return -1
+        index = 10 * index + <int>c - 48
+    return index
 
 
 def parse(str pointer not None):

@@ -1,9 +1,11 @@
 """Applying a patch follows RFC 6902 and changes nothing that it was given."""
 
+import copy
+from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from policyd._core.patch.apply import apply
@@ -181,3 +183,45 @@ def test_test_compares_numbers_by_value(one: Any, other: Any, holds: bool) -> No
 @given(st.lists(st.text()))
 def test_pointers_are_parsed_as_they_are_joined(tokens: list[str]) -> None:
     assert parse(join(tokens)) == tuple(tokens)
+
+
+names = st.sampled_from(["a", "a", "0", "-", "~1"])
+places = st.lists(names, max_size=4).map(lambda tokens: "".join(f"/{token}" for token in tokens))
+inner = st.recursive(
+    st.integers(0, 2),
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(names, below, max_size=4),
+)
+operations = st.fixed_dictionaries(
+    {
+        "op": st.sampled_from(["add", "add", "replace", "remove", "copy", "move"]),
+        "path": places,
+        "from": places,
+        "value": inner,
+    }
+)
+
+
+def operation(op: str, path: str, **fields: Any) -> dict[str, Any]:
+    return {"op": op, "path": path, "value": {"a": {}}, **fields}
+
+
+def applied(steps: list[dict[str, Any]], tree: Any, *, together: bool) -> Any:
+    """The tree after all operations that can be applied, in one patch or each in its own."""
+    done: list[dict[str, Any]] = []
+    after = tree
+    for step in steps:
+        with suppress(PatchError):
+            after = apply([*done, step], tree) if together else apply([step], after)
+            done.append(step)
+    return after
+
+
+@example({"a": {}}, [operation("add", "/a/0"), operation("copy", "/a/a", **{"from": "/a"})])
+@example({}, [operation("add", "/a"), operation("add", ""), operation("add", "/a/a")])
+@given(inner, st.lists(operations, max_size=8))
+def test_a_patch_does_what_its_operations_do_one_by_one(
+    tree: Any, steps: list[dict[str, Any]]
+) -> None:
+    before = copy.deepcopy((tree, steps))
+    assert applied(steps, tree, together=True) == applied(steps, tree, together=False)
+    assert (tree, steps) == before
