@@ -22,6 +22,7 @@ from tests.policy_sets import compiled
 LIMITS = {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m"}}
 TOLERATION = {"key": "a", "operator": "Exists"}
 MANY: list[JSON] = [{"name": f"x{i}", "value": str(i)} for i in range(30)]
+STRANGE: dict[str, Any] = {"app": None, "~1": "", "é\0": "\n", "one": {"a": [[]]}}
 SHARED = container("c", "nginx", env=MANY)
 OBJECTS: dict[str, JSONObject] = {
     "small": pod(container("c", "nginx"), labels={"app": "web"}),
@@ -59,8 +60,8 @@ OBJECTS: dict[str, JSONObject] = {
         SHARED,
         container("~/*", "", env=[None, {"name": 1}, {"x": {}}], resources=None, unknown={"a": []}),
         container("d", "nginx", env={}, securityContext=[], resources={"limits": {"cpu": 1}}),
-        labels={"app": None, "~1": "", "é\0": "\n"},
-        annotations={"one": {"a": [[]]}},
+        labels=STRANGE,
+        annotations=STRANGE,
         nodeSelector=None,
         tolerations=[{}, {}],
         priority="3",
