@@ -90,7 +90,7 @@ def test_documents_go_to_one_stream_and_the_summary_to_the_other(folder: Path) -
     lines = done.stderr.splitlines()
     assert lines[0].split()[:3] == ["imported", "ValidatingPolicy", "named"]
     assert "in/b/rego.yaml:" in lines[2]
-    assert "policies/best-practices/required-labels is about the same" in lines[2]
+    assert "best-practices/required-labels of policyd's library is about the same" in lines[2]
     assert lines[-1] == "2 policies: 1 imported, 1 not imported"
 
 

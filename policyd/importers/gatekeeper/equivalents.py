@@ -14,4 +14,4 @@ def refusal(template: str) -> str:
     """Return why a template without CEL is not imported, and what does the same, if anything."""
     text = "it is written in Rego only, which is not translated"
     same = EQUIVALENTS.get(template)
-    return text if same is None else f"{text}; policies/{same} is about the same"
+    return text if same is None else f"{text}; {same} of policyd's library is about the same"
