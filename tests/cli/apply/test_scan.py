@@ -185,11 +185,25 @@ def test_what_is_forbidden_is_a_warning_and_the_scan_goes_on(contents: Contents,
 def test_a_group_that_does_not_answer_hides_no_other(contents: Contents, run: Run) -> None:
     contents.add(PODS, "bad", "shop")
     contents.special = lambda call: (
-        refusal(404, "no such group") if call.path == "/apis/example.com/v1" else None
+        refusal(503, "service unavailable") if call.path == "/apis/example.com/v1" else None
     )
     done = run(teams(rule("pods"), rule("globes", group="example.com")))
     assert len(found(done)) == 1
     assert "warning: cannot list the resources of /apis/example.com/v1: " in done.stderr
+
+
+@pytest.mark.parametrize("gone", ["/apis/example.com/v1", "/apis/example.com/v1/globes"])
+def test_kinds_that_are_deleted_meanwhile_have_no_objects(
+    contents: Contents, run: Run, gone: str
+) -> None:
+    """Discovery lists kinds for some seconds after their definitions were deleted."""
+    contents.add(PODS, "bad", "shop")
+    contents.special = lambda call: (
+        refusal(404, "Not Found") if call.path.partition("?")[0] == gone else None
+    )
+    done = run(teams(rule("pods"), rule("globes", group="example.com")))
+    assert len(found(done)) == 1
+    assert "warning" not in done.stderr
 
 
 def test_only_some_namespaces(contents: Contents, run: Run, server: ApiServer) -> None:
