@@ -192,20 +192,6 @@ def test_a_group_that_does_not_answer_hides_no_other(contents: Contents, run: Ru
     assert "warning: cannot list the resources of /apis/example.com/v1: " in done.stderr
 
 
-@pytest.mark.parametrize("gone", ["/apis/example.com/v1", "/apis/example.com/v1/globes"])
-def test_kinds_that_are_deleted_meanwhile_have_no_objects(
-    contents: Contents, run: Run, gone: str
-) -> None:
-    """Discovery lists kinds for some seconds after their definitions were deleted."""
-    contents.add(PODS, "bad", "shop")
-    contents.special = lambda call: (
-        refusal(404, "Not Found") if call.path.partition("?")[0] == gone else None
-    )
-    done = run(teams(rule("pods"), rule("globes", group="example.com")))
-    assert len(found(done)) == 1
-    assert "warning" not in done.stderr
-
-
 def test_only_some_namespaces(contents: Contents, run: Run, server: ApiServer) -> None:
     contents.add(PODS, "a", "shop")
     contents.add(PODS, "b", "mail")
@@ -403,12 +389,3 @@ def test_reads_find_the_objects_of_the_cluster(
     assert sorted(found(done)) == denied
     # Once for the objects to check, and once for what is read.
     assert listed(server) == [PODS, PODS]
-
-
-def test_reads_that_cannot_be_listed_are_errors(contents: Contents, run: Run) -> None:
-    contents.add(PODS, "a", "shop")
-    read = {"name": "gone", "apiVersion": "example.com/v1", "kind": "Gone"}
-    gone = policy("gone", reads=[read], validations=[demand("size(reads.gone) == 0", "no")])
-    done = run(gone, flags=("--format", "json"))
-    ((finding,),) = [each["findings"] for each in json.loads(done.stdout)]
-    assert "the cluster has no kind Gone of example.com/v1" in finding["message"]
