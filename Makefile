@@ -76,10 +76,11 @@ node: build            # on a real single-node Kubernetes, built the first time 
 	$(RUN)python -m tests.node.programs
 	POLICYD_NODE=1 $(RUN)python -m pytest -p tests.e2e.required tests/node -v
 
-products: build        # beside the real Kyverno and Gatekeeper, which Go builds the first time (half an hour)
+products: build        # beside the real Kyverno and Gatekeeper, which Go builds the first time (half an hour); as root
 	tests/node/cluster/programs.sh kyverno gatekeeper
 	$(RUN)python -m tests.e2e.cluster
-	POLICYD_PRODUCTS=1 $(RUN)python -m pytest -p tests.e2e.required tests/products -v
+	$(RUN)python -m tests.node.programs
+	POLICYD_PRODUCTS=1 POLICYD_NODE=1 $(RUN)python -m pytest -p tests.e2e.required tests/products tests/node/test_runbook.py -v
 
 image: build           # build/image/policyd-VERSION.oci.tar, SBOMs and provenance, without docker; DOCKER=1 builds with docker instead
 ifdef DOCKER

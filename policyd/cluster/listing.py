@@ -56,7 +56,8 @@ def served(
     """Every resource that can be listed in the wanted groups, its preferred version first.
 
     ``failed`` is called with each problem: a group that does not respond (of an aggregated API
-    server) hides no other group.
+    server) hides no other group. A group whose definitions were deleted since the list of groups is
+    no problem: the list has it for some seconds.
     """
     for group, versions in _versions(reader):
         if not names_group(group):
@@ -66,7 +67,8 @@ def served(
             try:
                 found = reader.get(path)
             except ApiReadError as error:
-                failed(f"cannot list the resources of {path}: {error}")
+                if error.status != HTTPStatus.NOT_FOUND:
+                    failed(f"cannot list the resources of {path}: {error}")
                 continue
             for each in found.get("resources") or ():
                 if "list" in (each.get("verbs") or ()) and "/" not in each["name"]:
@@ -86,6 +88,15 @@ def list_path(resource: Served, namespace: str = "") -> str:
     base = f"/apis/{resource.api_version}" if resource.group else f"/api/{resource.version}"
     within = f"/namespaces/{namespace}" if namespace else ""
     return f"{base}{within}/{resource.resource}"
+
+
+def pages_of(reader: ApiReader, resource: Served, namespace: str = "") -> Iterator[Page]:
+    """The pages of a resource that was served a moment ago: none if it is not served any more."""
+    try:
+        yield from pages(reader, list_path(resource, namespace))
+    except ApiReadError as error:
+        if error.status != HTTPStatus.NOT_FOUND:
+            raise
 
 
 def pages(

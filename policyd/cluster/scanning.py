@@ -18,6 +18,7 @@ from policyd.cluster.listing import (
     document_of,
     list_path,
     pages,
+    pages_of,
     served,
 )
 from policyd.errors import ConfigError
@@ -155,12 +156,12 @@ class Scan:
     def _lists(self, resource: Served) -> Iterator[tuple[str, Iterator[Page]]]:
         """Yield lists of pages, each with its namespace."""
         if not self._names:
-            yield "", pages(self._reader, list_path(resource))
+            yield "", pages_of(self._reader, resource)
         elif resource == NAMESPACES:
             yield "", iter([Page([self._namespaces[name] for name in self._names], 0)])
         else:
             for name in self._names:
-                yield name, pages(self._reader, list_path(resource, name))
+                yield name, pages_of(self._reader, resource, name)
 
     def _scanned(self, item: JSONObject, target: ListedResource) -> ScannedObject:
         document = document_of(item, target.served)

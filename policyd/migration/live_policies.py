@@ -9,8 +9,7 @@ from policyd.cluster.listing import (
     ApiReader,
     ApiReadError,
     document_of,
-    list_path,
-    pages,
+    pages_of,
     served,
     unread,
 )
@@ -97,7 +96,7 @@ def _read(
 ) -> None:
     where = f" in {namespace}" if namespace else ""
     try:
-        for page in pages(reader, list_path(resource, namespace)):
+        for page in pages_of(reader, resource, namespace):
             found.documents += (_document(item, resource) for item in page.items)
             done = len(found.documents)
             advance(f"reading {resource.label}", done, done + page.remaining)

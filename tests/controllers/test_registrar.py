@@ -94,6 +94,60 @@ class Server:
         return sorted(each["kind"] for each in self.stored.objects.values())
 
 
+SLICES = "apis/discovery.k8s.io/v1/namespaces/policyd/endpointslices"
+
+
+def _endpoints(server: Server, *ready: bool) -> None:
+    """Let the Service have these endpoints."""
+    endpoints = [{"conditions": {"ready": each}} for each in ready]
+    server.stored.objects[SLICES] = {"items": [{"endpoints": endpoints}]}
+
+
+def test_no_webhook_calls_a_service_before_it_leads_to_a_replica() -> None:
+    server = Server(CHECK)
+    _endpoints(server)
+    server.once()
+    _endpoints(server, False, False)
+    server.once()
+    assert not server.watched.now()
+    _endpoints(server, False, True)
+    assert server.once() == registrar.RETRY_SECONDS
+    assert not server.watched.now(), "the nodes do not know the endpoint yet"
+    server.now += registrar.KNOWN_SECONDS
+    server.once()
+    assert list(server.watched.now()) == [VALIDATING]
+    _endpoints(server, False)
+    server.use(CHECK, STAMP)
+    server.once()
+    assert sorted(server.watched.now()) == [MUTATING, VALIDATING], "it is called already"
+
+
+def test_a_service_that_leads_nowhere_is_a_problem_after_a_minute() -> None:
+    server = Server(CHECK)
+    _endpoints(server)
+    server.once()
+    assert not server.registration.problem
+    server.now += registrar.UNKNOWN_SECONDS
+    server.once()
+    assert "the Service policyd/policyd has no ready endpoint" in server.registration.problem
+    _endpoints(server, True)
+    server.once()
+    server.now += registrar.KNOWN_SECONDS
+    server.once()
+    assert not server.registration.problem
+    assert server.watched.now()
+
+
+@pytest.mark.parametrize("status", [0, 403])
+def test_without_knowledge_of_endpoints_webhooks_are_registered(status: int) -> None:
+    server = Server(CHECK)
+    server.stored.objects[SLICES] = {"items": []}
+    if status:
+        server.stored.refuse[f"GET {SLICES}"] = ObjectError("no", status, "Forbidden")
+    server.once()
+    assert server.watched.now()
+
+
 def test_configurations_are_deleted_with_the_namespace_of_the_service() -> None:
     server = Server(CHECK)
     namespace = {"kind": "Namespace", "metadata": {"name": "policyd", "uid": "u1"}}

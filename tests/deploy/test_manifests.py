@@ -89,6 +89,13 @@ def test_ports_agree(container: dict[str, Any]) -> None:
         assert container[probe]["httpGet"]["port"] == "admin"
 
 
+def test_no_pod_is_restarted_because_it_is_not_ready_yet(container: dict[str, Any]) -> None:
+    """The first lists of many objects may take minutes, and a restart would begin again."""
+    for probe in ("livenessProbe", "startupProbe"):
+        assert container[probe]["httpGet"]["path"] == "/livez"
+    assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
+
+
 @pytest.mark.parametrize(
     ("kind", "path"), list(zip(ADMISSION, ("/validate", "/mutate"), strict=True))
 )

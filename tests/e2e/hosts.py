@@ -1,22 +1,22 @@
-"""Policies and Ingresses whose hosts must be free, and creates that collide. No tests here."""
+"""Policies and Ingresses whose hosts must be free, and who asks about them. No tests here."""
 
 import json
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from http.client import HTTPSConnection
 from pathlib import Path
-from queue import SimpleQueue
-from threading import Event
-from time import monotonic
+from statistics import median
+from time import perf_counter
 
 from policyd.json_types import JSONObject
 from tests.builders.policies import policy, rule
 from tests.builders.reviews import body, request
 from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster
+from tests.e2e.load import Creators
+from tests.e2e.store import store
 from tests.e2e.webhook import configuration
-from tests.server.process import Process, until
+from tests.server.process import until
 from tests.shared import ROOT
 
 LIBRARY = ROOT / "policies/cluster/free-ingress-hosts/policy.yaml"
@@ -28,28 +28,41 @@ HOSTS: JSONObject = {
     "namespace": "any",
     "key": "item.spec.?rules.orValue([]).filter(r, has(r.host)).map(r, r.host)",
 }
+# By a field that no controller of a cluster acts on.
 PODS: JSONObject = {
     "name": "pods",
     "apiVersion": "v1",
     "kind": "Pod",
     "namespace": "any",
-    "key": "item.spec.?nodeName.orValue('none')",
+    "key": "item.spec.?schedulerName.orValue('none')",
 }
 FREE = (
     "object.spec.rules.all(r, reads.ingresses[?r.host].orValue([])"
     ".all(i, i.metadata.namespace == request.namespace))"
 )
-# Delays in seconds between two creates of one host, and creates a second.
-DELAYS = (0.0, 0.01, 0.05, 0.25)
-RATE = 50
-_CLIENTS = 24
+
+
+TAKEN = "taken"
+MANY = "many-"
 
 
 def reading(name: str, read: JSONObject, expression: str) -> JSONObject:
     """A policy of Ingresses with one read."""
-    checks = [{"expression": expression, "message": "taken"}]
+    checks = [{"expression": expression, "message": TAKEN}]
     ingresses = rule("ingresses", group="networking.k8s.io")
     return policy(name, ingresses, reads=[read], validations=checks)
+
+
+READ_PODS = reading("pods", PODS, "!('full' in reads.pods)")
+READ_HOSTS = reading("hosts", HOSTS, FREE)
+# Two fields of each Pod.
+READ_FEW = reading(
+    "few",
+    PODS,
+    "reads.pods[?object.spec.rules[0].host].orValue([]).all(p, p.spec.?hostname.orValue('') != 'full')",
+)
+# Its reads are errors soon after the connection is lost.
+FRESH = reading("fresh", {**HOSTS, "maxStalenessSeconds": 20}, "size(reads.ingresses) >= 0")
 
 
 def ingress(name: str, namespace: str, host: str) -> JSONObject:
@@ -64,19 +77,28 @@ def ingress(name: str, namespace: str, host: str) -> JSONObject:
     }
 
 
-def pod_on(node: str, name: str, namespace: str, scheduler: str = "") -> JSONObject:
-    spec = {"nodeName": node, "schedulerName": scheduler or "default-scheduler"}
+def pod_of(scheduler: str, name: str, namespace: str, hostname: str = "") -> JSONObject:
+    """A Pod that waits for a scheduler."""
+    spec = {"schedulerName": scheduler, **({"hostname": hostname} if hostname else {})}
     container = {"name": "a", "image": "registry.example.com/a:1"}
     metadata = {"name": name, "namespace": namespace, "labels": {"app": name}}
     head = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
     return {**head, "spec": {**spec, "containers": [container]}}
 
 
+def store_many(api: Cluster, ingresses: int, pods: int) -> None:
+    """Put so many objects into 100 namespaces, whose names begin with ``MANY``."""
+    hosts = (ingress(f"i{n:05}", f"{MANY}{n % 100}", f"{n}.example.com") for n in range(ingresses))
+    store(api, "ingress", hosts)
+    waiting = (pod_of(f"scheduler-{n % 500}", f"p{n:05}", f"{MANY}{n % 100}") for n in range(pods))
+    store(api, "pods", waiting)
+
+
 class Asking:
     """Sends reviews of Ingresses to a policyd on one connection."""
 
-    def __init__(self, server: Process) -> None:
-        self._connection = server.connect()
+    def __init__(self, connection: HTTPSConnection) -> None:
+        self._connection = connection
 
     def close(self) -> None:
         self._connection.close()
@@ -124,83 +146,63 @@ def enforced(api: Cluster, port: int, namespaces: Sequence[str]) -> Iterator[Non
             client.deleted(ingress("probe", namespaces[1], "probe.example.com"))
 
 
-@dataclass(frozen=True, slots=True)
-class Create:
-    """One create: when it began and ended, and whether the object was admitted."""
-
-    began: float
-    ended: float
-    status: int
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two creates in two namespaces, of one host if they collide."""
-
-    name: str
-    collides: bool
-    first: Create
-    second: Create
-
-    @property
-    def admitted(self) -> int:
-        return (self.first.status, self.second.status).count(201)
-
-    @property
-    def gap(self) -> float:
-        """Seconds from the answer to one create until the other was sent; negative: both were under
-        way at one moment.
-        """
-        first, second = self.first, self.second
-        return max(second.began - first.ended, first.began - second.ended)
-
-
-class Colliding:
-    """Creates Ingresses at a steady rate, half of which collide with another one."""
-
-    def __init__(self, api: Cluster, namespaces: tuple[str, str]) -> None:
-        self._namespaces = namespaces
-        self._clients: SimpleQueue[Client] = SimpleQueue()
-        for _ in range(_CLIENTS):
-            self._clients.put(Client(api))
-
-    def run(self, seconds: float) -> list[Pair]:
-        """The pairs of so many seconds."""
-        with ThreadPoolExecutor(_CLIENTS) as pool:
-            begun, sent = monotonic() + 0.5, []
-            for number in range(int(seconds * RATE / 2)):
-                at, name, collides = begun + number * 2 / RATE, f"pair-{number}", number % 2 == 0
-                later = DELAYS[number // 2 % len(DELAYS)]
-                Event().wait(max(0.0, at - monotonic()))
-                futures = [
-                    pool.submit(self._create, each, name, host, at + delay)
-                    for each, host, delay in zip(
-                        self._namespaces,
-                        (f"{number}.example.com", f"{number}{'' if collides else 'b'}.example.com"),
-                        (0.0, later),
-                        strict=True,
-                    )
-                ]
-                sent.append((name, collides, futures))
-            pairs = [
-                Pair(name, collides, *(f.result() for f in both)) for name, collides, both in sent
-            ]
-        while not self._clients.empty():
-            self._clients.get().close()
-        return pairs
-
-    def _create(self, namespace: str, name: str, host: str, at: float) -> Create:
-        Event().wait(max(0.0, at - monotonic()))
-        client = self._clients.get()
-        began = monotonic()
-        answer = client.create(ingress(name, namespace, host))
-        ended = monotonic()
-        self._clients.put(client)
-        return Create(began, ended, answer.status)
-
-
 def write_hosts(folder: Path) -> Path:
     """A folder of sources with the policy of the library."""
     folder.mkdir()
     (folder / "policies.yaml").write_text(LIBRARY.read_text())
     return folder
+
+
+class FreeHosts(Creators):
+    """Creates Ingresses of hosts that are free."""
+
+    def __init__(self, api: Cluster, namespace: str) -> None:
+        super().__init__(api, 4)
+        self.refused: list[object] = []
+        self._namespace = namespace
+        self._done = 0
+
+    def create(self, client: Client, number: int, index: int) -> None:
+        name = f"load-{number}-{index}"
+        answer = client.create(ingress(name, self._namespace, f"{name}.example.com"))
+        self._done += 1
+        if answer.status != 201:
+            self.refused.append(answer.body)
+
+    @property
+    def count(self) -> int:
+        return self._done
+
+
+def delays(client: Client, namespace: str, asking: Sequence[Asking]) -> Iterator[str]:
+    """Yield, for Ingresses and Pods, how long one decides nothing after it was created, for the last of several policyds
+    with ``READ_HOSTS`` and ``READ_FEW``.
+    """
+    times: dict[str, list[float]] = {"Ingress": [], "Pod": []}
+    for number in range(20):
+        host, scheduler = f"late-{number}.example.com", f"late-{number}"
+        for kind, made, asked in (
+            ("Ingress", ingress(f"late-{number}", namespace, host), host),
+            ("Pod", pod_of(scheduler, f"late-{number}", namespace, "full"), scheduler),
+        ):
+            assert not any(each.denied(asked) for each in asking)
+            client.made(made)
+            began = perf_counter()
+            for each in asking:
+                while not each.denied(asked):
+                    assert perf_counter() - began < 60
+            times[kind].append(1000 * (perf_counter() - began))
+    for kind, taken in times.items():
+        assert median(taken) < 1000
+        yield f"{kind} created to enforced: median {median(taken):.1f} ms, most {max(taken):.1f}"
+
+
+def total(metrics: str, beginning: str) -> int:
+    """Return the sum of the series that begin so."""
+    rows = metrics.splitlines()
+    return int(sum(float(each.rpartition(" ")[2]) for each in rows if each.startswith(beginning)))
+
+
+def kinds_read(metrics: str) -> set[str]:
+    rows = metrics.splitlines()
+    return {row.split('"')[1] for row in rows if row.startswith("policyd_read_usable{")}

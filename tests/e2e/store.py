@@ -1,4 +1,4 @@
-"""Put objects into the store of the API server, which is much quicker than requests. No tests here."""
+"""Put objects into the store of the API server and remove them, which is much quicker than requests. No tests here."""
 
 import base64
 import json
@@ -17,10 +17,22 @@ def store(api: Cluster, folder: str, objects: Iterable[JSONObject]) -> None:
     """Put objects of namespaces into a folder of the store, such as ``pods``."""
     left = iter(objects)
     while some := list(islice(left, MOST_PUTS)):
-        body = json.dumps({"success": [_put(folder, each) for each in some]}).encode()
-        request = urllib.request.Request(f"{api.etcd}/v3/kv/txn", data=body, method="POST")
-        with urllib.request.urlopen(request) as response:
-            assert json.loads(response.read())["succeeded"]
+        assert _post(api, "txn", {"success": [_put(folder, each) for each in some]})["succeeded"]
+
+
+def remove(api: Cluster, beginning: str) -> None:
+    """Remove what is in the store at a path that begins so, such as ``pods/many-``."""
+    first = f"/registry/{beginning}"
+    past = first[:-1] + chr(ord(first[-1]) + 1)
+    assert _post(api, "deleterange", {"key": _encoded(first), "range_end": _encoded(past)})
+
+
+def _post(api: Cluster, method: str, body: JSONObject) -> JSONObject:
+    url, data = f"{api.etcd}/v3/kv/{method}", json.dumps(body).encode()
+    request = urllib.request.Request(url, data=data, method="POST")
+    with urllib.request.urlopen(request) as response:
+        found: JSONObject = json.loads(response.read())
+    return found
 
 
 def uid_of(namespace: str, name: str) -> str:

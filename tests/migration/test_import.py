@@ -115,6 +115,20 @@ def test_what_cannot_be_read_is_named_with_the_permission(
     assert "1 policy: 1 imported" in done.stderr
 
 
+@pytest.mark.parametrize("gone", ["/apis/kyverno.io/v2", EXCEPTIONS])
+def test_kinds_that_are_deleted_meanwhile_have_no_objects(
+    contents: Contents, run: Run, gone: str
+) -> None:
+    """Discovery lists the kinds of an engine for some seconds after Helm has uninstalled it."""
+    contents.add(CLUSTER_POLICIES, "labels", spec=LABELS)
+    contents.special = lambda call: (
+        refusal(404, "Not Found") if call.path.partition("?")[0] == gone else None
+    )
+    done = run("import", "--cluster", "-o", "policies")
+    assert done.exit_code == 0
+    assert "cannot" not in done.stderr
+
+
 def test_a_volume_of_a_pattern_names_no_config_map(contents: Contents, run: Run) -> None:
     volumes = [{"name": "v", "configMap": {"name": "absent"}}]
     spec = cluster_policy(pattern({"spec": {"volumes": volumes}}))["spec"]

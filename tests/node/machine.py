@@ -1,16 +1,19 @@
 """The node as an object: ``cluster/node.sh`` starts and stops it. No tests here."""
 
+import ctypes
 import json
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from policyd.json_types import JSONObject
+from tests.e2e.cluster import Cluster, version_of
 from tests.node.programs import BUILT, SCRIPTS, programs
 
 DIR = "POLICYD_NODE_DIR"
@@ -61,6 +64,30 @@ class Node:
     def inside(self, *command: str) -> str:
         """Run a command in all namespaces of the node; its output."""
         return self._script("exec", *command)
+
+    def start_api_server(self) -> None:
+        """Start the API server again, after it has ended."""
+        self._script("apiserver")
+
+    @contextmanager
+    def network(self) -> Iterator[Cluster]:
+        """The calling thread, and what it starts, in the network of the node; its API server."""
+        first = (self.folder / "init.pid").read_text().strip()
+        with (
+            Path("/proc/thread-self/ns/net").open("rb") as ours,
+            Path(f"/proc/{first}/ns/net").open("rb") as theirs,
+        ):
+            _enter(theirs)
+            try:
+                yield Cluster(
+                    "https://10.77.0.1:6443",
+                    self.folder / "pki",
+                    version_of(self.programs),
+                    self.programs,
+                    "http://127.0.0.1:2379",
+                )
+            finally:
+                _enter(ours)
 
     def _script(self, *arguments: str, **environment: str) -> str:
         done = subprocess.run(
@@ -141,6 +168,13 @@ class Node:
         """The events of the audit log."""
         lines = (self.folder / "log/audit.log").read_text().splitlines()
         return [json.loads(line) for line in lines]
+
+
+def _enter(network: IO[bytes]) -> None:
+    """Move the calling thread into a network; Python has a function for it from 3.12 on."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.setns(network.fileno(), 0):
+        raise OSError(ctypes.get_errno(), "setns")
 
 
 def manifest(*documents: JSONObject | Mapping[str, Any]) -> str:

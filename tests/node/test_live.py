@@ -4,11 +4,11 @@ import json
 import time
 
 from tests.node.documents import data, forbidden, plain_pod
+from tests.node.editing import LABELS, edited, in_step
 from tests.node.installation import EDITED, NAMESPACE, Installation
 from tests.node.machine import manifest, until
 from tests.node.report import Report
 
-LABELS = {"policyd.dev/policies": "true"}
 SERVICE = {
     "apiVersion": "v1",
     "kind": "Service",
@@ -27,12 +27,6 @@ spec:
   - expression: "object.spec.?type.orValue('') != 'NodePort'"
     message: NodePort is not allowed
 """
-
-
-def edited(policyd: Installation, text: str) -> float:
-    """Apply the ConfigMap; the time at which the API server had stored it."""
-    policyd.node.apply(data(EDITED, {"edited.yaml": text}, NAMESPACE, LABELS))
-    return time.time()
 
 
 def loaded(policyd: Installation, generation: str) -> list[float]:
@@ -55,12 +49,6 @@ def _seconds(text: str) -> float:
         - time.timezone
         + float(f"0.{fraction}")
     )
-
-
-def in_step(policyd: Installation, before: set[str]) -> bool:
-    """Whether all replicas have loaded the same policies, and others than before."""
-    found = {*policyd.generations().values()}
-    return len(found) == 1 and not found & before
 
 
 def test_edit_is_enforced_by_all_replicas(policyd: Installation, report: Report) -> None:

@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,8 @@ from tests.shared import ROOT
 
 PAGE = ROOT / "docs/migrate/kyverno.md"
 _STEP = re.compile(r"^## (\d+\. .+)$", re.MULTILINE)
-_BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
+# Commands, or the name and the text of a file to write.
+_BLOCK = re.compile(r"```console\n(.*?)```|write\s`([^`]+)`[^`]*```yaml\n(.*?)```", re.DOTALL)
 _BACK = "**Way back.**"
 
 
@@ -37,34 +38,39 @@ def steps() -> list[Step]:
 
 
 def _commands(text: str) -> list[str]:
-    """The commands of the console blocks; one may have several lines."""
+    """The commands of the console blocks, and one for each file to write; one may have several lines."""
     found: list[str] = []
-    for block in _BLOCK.findall(text):
+    for block, name, written in _BLOCK.findall(text):
+        if name:
+            found.append(f"cat >{name} <<'END'\n{written}END")
         for line in block.splitlines():
             if line.startswith("$ "):
                 found.append(line.removeprefix("$ "))
-            elif found[-1].endswith(("\\", "|", "do")) or line.startswith("  "):
+            elif (
+                found[-1].endswith(("\\", "|", "do"))
+                or line.startswith("  ")
+                or _is_open(found[-1])
+            ):
                 found[-1] += f"\n{line}"
     return found
 
 
+def _is_open(command: str) -> bool:
+    """Whether a quoted string goes on in the next line."""
+    return command.count("'") % 2 == 1
+
+
 class Terminal:
-    """Runs commands in a directory, with policyd and kubectl for a cluster.
+    """Runs commands in a directory that has policyd's checkout, with these programs."""
 
-    ``others`` run what this machine has no cluster for, by the beginning of a command.
-    """
-
-    def __init__(
-        self, folder: Path, kubeconfig: Path, kubectl: str, others: Mapping[str, Callable[[], None]]
-    ) -> None:
+    def __init__(self, folder: Path, kubeconfig: Path, others: Path) -> None:
         self._folder = folder
-        self._others = others
+        (folder / "deploy").symlink_to(ROOT / "deploy")
         programs = folder / "bin"
         programs.mkdir(parents=True)
-        (programs / "kubectl").symlink_to(kubectl)
         (programs / "policyd").write_text(f'#!/bin/sh\nexec {sys.executable} -m policyd "$@"\n')
         (programs / "policyd").chmod(0o755)
-        path = f"{programs}:{os.environ['PATH']}"
+        path = f"{programs}:{others}:{os.environ['PATH']}"
         self._environment = {
             "PATH": path, "HOME": str(folder), "KUBECONFIG": str(kubeconfig),
             "PYTHONPATH": str(ROOT),
@@ -74,10 +80,6 @@ class Terminal:
     def run(self, command: str, fails: Sequence[str] = ()) -> None:
         """Run one command; ``fails`` are the beginnings of those that may exit with status 1."""
         self.log.append(f"$ {command}")
-        for beginning, other in self._others.items():
-            if command.startswith(beginning):
-                other()
-                return
         done = subprocess.run(
             ["bash", "-eo", "pipefail", "-c", command],
             cwd=self._folder,

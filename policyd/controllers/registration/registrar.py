@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from http import HTTPStatus
+from math import inf
 from time import monotonic
 
 from policyd.cluster.objects import ObjectClient, ObjectError
@@ -23,6 +24,7 @@ from policyd.controllers.registration.configurations import (
 from policyd.controllers.registration.watched_configurations import WatchedConfigurations
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
+from policyd.leftovers.services import endpoint_slices, ready_endpoints
 from policyd.managed_fields import ManagedField
 from policyd.observability.logs import Log
 from policyd.ownership import owned_by
@@ -30,12 +32,17 @@ from policyd.placement.placement import PolicyPart
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.webhooks.configuration_paths import RESOURCES, path_of
 from policyd.webhooks.rendering.configurations import render
-from policyd.webhooks.rendering.options import RenderOptions
+from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
 
 # How often the state is looked at without a change, and again after an error: doubled each time.
 LONGEST_PAUSE = 60.0
 RETRY_SECONDS = 1.0
 LONGEST_RETRY_SECONDS = 30.0
+# How long an endpoint of the Service has to be ready before anything calls it, because nodes learn
+# of it a moment later.
+KNOWN_SECONDS = 2.0
+# How long that may take before it counts as a problem.
+UNKNOWN_SECONDS = 60.0
 
 
 # Generation, version, bundle, and parts that are left out.
@@ -127,6 +134,9 @@ class Registration(LookingController):
         self._wanted: dict[str, JSONObject] = {}
         self._since = 0.0  # when that changed
         self._retry = RETRY_SECONDS
+        self._called = False  # the Service may be called
+        self._waits_since = inf  # for an endpoint of it
+        self._known_from = inf  # when the nodes know one
 
     @property
     def problem(self) -> str:
@@ -163,6 +173,8 @@ class Registration(LookingController):
         inputs = self.inputs()
         if isinstance(inputs, str) or not self.configurations.synced:
             return RETRY_SECONDS
+        if not await self._may_be_called():
+            return RETRY_SECONDS
         try:
             pause = await self._keep_in_step(inputs)
         except ObjectError as error:
@@ -174,6 +186,40 @@ class Registration(LookingController):
             return pause
         self._retry = min(2 * self._retry, LONGEST_RETRY_SECONDS)
         return self._retry
+
+    async def _may_be_called(self) -> bool:
+        """Whether the Service leads to a replica: with failurePolicy Fail, requests that nobody can
+        answer are denied. True if webhooks call it already, and if nothing is known of its
+        endpoints; then it stays so.
+        """
+        service = self.options.service
+        if service is None or self._called:
+            return True
+        if any(each.get("webhooks") for each in self.configurations.found.values()):
+            ready = None
+        else:
+            ready = await self._ready_endpoints(service)
+        now = self.clock()
+        if ready == 0:
+            self._known_from = inf
+            if now - self._waits_since >= UNKNOWN_SECONDS:
+                where = f"{service.namespace}/{service.name}"
+                self._trouble.begin(
+                    f"no webhook is registered: the Service {where} has no ready endpoint"
+                )
+            self._waits_since = min(self._waits_since, now)
+        else:
+            self._known_from = min(self._known_from, now + (KNOWN_SECONDS if ready else 0.0))
+            self._called = now >= self._known_from
+        return self._called
+
+    async def _ready_endpoints(self, service: ServiceAddress) -> int | None:
+        """How many endpoints of the Service are ready; None if that is not known."""
+        try:
+            found = await self.client.get(*endpoint_slices(service.namespace, service.name))
+        except ObjectError:
+            return None
+        return ready_endpoints(found["items"]) if found.get("items") else None
 
     async def _keep_in_step(self, inputs: RegistrationInputs) -> float:
         await self._render(inputs)

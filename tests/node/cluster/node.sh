@@ -5,6 +5,7 @@
 #   node.sh stop                 end it; with KEEP=1 the data stays, and the next start is a reboot
 #   node.sh status               its Pods, and what its programs use
 #   node.sh load IMAGE.tar…      import images
+#   node.sh apiserver            start the API server again, after it has ended
 #   node.sh exec COMMAND…        run a command inside (all namespaces)
 #   node.sh net COMMAND…         run a command of this machine in the network of the node: kubectl, clients
 #
@@ -99,6 +100,7 @@ command=${1:-}
 [ $# = 0 ] || shift
 case $command in
   start | load | stop | status) "$command" "$@" ;;
+  apiserver) start_apiserver ;;
   exec) inside "$@" ;;
   net) KUBECONFIG=$DIR/kubeconfig exec nsenter -t "$(cat "$DIR/init.pid")" -n -- "$@" ;;
   *)
