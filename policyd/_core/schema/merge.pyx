@@ -89,7 +89,7 @@ cdef object merge_list(list live, list patch, SchemaType type, Edits edits):
     return live if same_items(live, out) else out
 
 
-cdef bint named(list keys, Edit edit, SchemaType type):
+cdef bint named(object keys, Edit edit, SchemaType type):
     """Whether an Edit describes the change of a list with these keys, which are unique."""
     if len(type.keys) != 1:
         return False
@@ -99,28 +99,32 @@ cdef bint named(list keys, Edit edit, SchemaType type):
             return False
         edit = edit.before
     for key in keys:
-        # The default may stand for a key that the item does not have.
-        if kind_of(key) is not str or not <str>key or key == default:
+        if kind_of(key) is not str:
             return False
-    return True
+    # The default may stand for a key that the item does not have.
+    return "" not in keys and (kind_of(default) is not str or default not in keys)
 
 
 cdef Edit of_items(Edit edit, list live, list out, SchemaType type):
     """``edit`` if it is an Edit of this list (the items keep their places and unique names), else
     None.
     """
-    cdef list names = []
+    cdef set names = set()
     cdef Py_ssize_t at
     if edit is None or len(type.keys) != 1 or len(out) != len(live):
         return None
+    field = type.keys[0]
     for at in range(len(live)):
-        if kind_of(live[at]) is not dict or kind_of(out[at]) is not dict:
+        item, after = live[at], out[at]
+        if kind_of(item) is not dict or kind_of(after) is not dict:
             return None
-        name = (<dict>live[at]).get(type.keys[0])
-        if kind_of(name) is not str or (<dict>out[at]).get(type.keys[0]) != name:
+        name = (<dict>item).get(field)
+        if kind_of(name) is not str:
             return None
-        names.append(name)
-    return edit if len(set(names)) == len(names) and named(names, edit, type) else None
+        if after is not item and (<dict>after).get(field) != name:
+            return None
+        names.add(name)
+    return edit if len(names) == len(live) and named(names, edit, type) else None
 
 
 # An Edit cannot be part of a reference cycle: it refers to keys and to older Edits.
