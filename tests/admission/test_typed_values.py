@@ -123,6 +123,11 @@ def test_values_of_built_in_kinds(
 LABELS = "[JSONPatch{op: 'add', path: '/metadata/annotations', value: object.metadata.labels}]"
 OWN = "[JSONPatch{op: 'add', path: '/metadata/annotations', value: {'a': object.metadata.name}}]"
 STRUCT = "[JSONPatch{op: 'replace', path: '/spec', value: object.spec}]"
+NONE = "[JSONPatch{op: 'replace', path: '/spec/template/spec/containers', value: []}]"
+SUM = (
+    f"[JSONPatch{{op: 'add', path: '/metadata/annotations', value: {{'a': ({CONTAINERS}"
+    " + object.metadata.managedFields)[dyn(0u)].?none.orValue('')}}]"
+)
 ALWAYS = [{"name": "t", "expression": "true"}]
 REFUSED = "could not marshal to JSON: type conversion error from "
 # Mutations of policies in their order, each with or without a matchCondition; the error of the last.
@@ -131,6 +136,8 @@ MUTATIONS: tuple[tuple[tuple[tuple[str, bool], ...], str], ...] = (
     (((LABELS, True),), f"{REFUSED}'map(dyn, dyn)' to '*structpb.Value'"),
     (((STRUCT, True),), f"{REFUSED}struct type v1.DeploymentSpec to *structpb.Value"),
     (((OWN, True),), ""),
+    # An empty list that a mutation wrote is a list of the object.
+    (((NONE, True), (SUM, True)), ""),
     # The first matchCondition of a round decides for all that follow.
     (((OWN, True), (LABELS, False)), f"{REFUSED}'map(dyn, dyn)' to '*structpb.Value'"),
     (((OWN, False), (LABELS, True)), f"{REFUSED}'map(dyn, dyn)' to '*structpb.Value'"),

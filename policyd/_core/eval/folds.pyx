@@ -9,6 +9,7 @@ from libc.stdint cimport int64_t
 
 from policyd._core.eval.nodes cimport Node
 from policyd._core.values.activation cimport Activation, charge, charge_ended, take, work
+from policyd._core.values.elements cimport NO_ITEMS
 from policyd._core.values.errors cimport CelError, error, not_bool
 from policyd._core.values.equality cimport find
 from policyd._core.values.printing cimport printed
@@ -183,7 +184,7 @@ cdef class Collect(FoldNode):
             if failure is None:
                 made.append(value)
         charge(act, RESULT)
-        return made if failure is None else failure
+        return failure if failure is not None else made if made else NO_ITEMS
 
 
 @cython.final

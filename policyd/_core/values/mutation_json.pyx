@@ -23,6 +23,7 @@ from policyd._core.go.printing import Foreign, moment, plain, span, syntax
 from policyd._core.go.strings cimport quote
 from policyd._core.system.c_stack cimport descend
 from policyd._core.values.activation cimport PLAIN
+from policyd._core.values.elements cimport NO_ITEMS
 from policyd._core.values.printing cimport key_type, quoted_key, string_of
 from policyd._core.values.read_trees cimport go_value, unsuitable
 from policyd._core.values.errors cimport CelError
@@ -161,7 +162,7 @@ cdef object json_number(double value):
 
 
 cdef list json_list(list value, ReadTrees sources):
-    cdef list out = value
+    cdef list out = [] if value is NO_ITEMS else value
     cdef Py_ssize_t index
     for index in range(len(value)):
         item = to_json(value[index], sources)
@@ -293,9 +294,7 @@ cdef class Converter:
                     return self.read(value)
                 break
         if not value:
-            # Since 1.37 it makes no difference whether an empty list was read (see ``read``).
-            untyped = self.sources is not None and self.sources.act is None
-            return value if untyped and self.was_read(value) else EMPTY
+            return self.read(value) if self.was_read(value) else EMPTY
         return [self.inner(item, expected) for item in value]
 
     cdef dict entries(self, dict value, str expected):

@@ -7,6 +7,7 @@ values with a string form (quantities, times, addresses) become that string.
 import base64
 
 from policyd._core.system.c_stack cimport descend
+from policyd._core.values.elements cimport NO_ITEMS
 from policyd._core.values.errors cimport CelError, error
 from policyd._core.values.printing cimport string_of
 from policyd._core.values.types cimport (
@@ -65,7 +66,7 @@ cdef object json_map(dict value):
 
 cdef object json_list(list value):
     cdef list out = []
-    cdef bint changed = False
+    cdef bint changed = value is NO_ITEMS
     for item in value:
         after = json_of(item)
         if type(after) is CelError:

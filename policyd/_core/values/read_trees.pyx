@@ -5,6 +5,7 @@ cimport cython
 from policyd._core.go.printing import Foreign, plain, syntax
 from policyd._core.system.c_stack cimport descend
 from policyd._core.values.activation cimport PLAIN, STRUCT, form_of
+from policyd._core.values.elements cimport NO_ITEMS
 
 
 cdef ReadTrees read_trees(tuple trees, Activation act, bint hands_on):
@@ -28,6 +29,8 @@ cdef class ReadTrees:
 
     cdef bint came_as_json(self, object container) except -1:
         """Whether this is a part of one of the trees."""
+        if container is NO_ITEMS:
+            return False
         if self.known is None:
             self.known = set()
             for source in self.trees:
