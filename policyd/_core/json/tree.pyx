@@ -76,7 +76,7 @@ cdef Py_ssize_t levels(const unsigned char *text, Py_ssize_t size) noexcept nogi
 cdef const unsigned char *string_end(
     const unsigned char *at, const unsigned char *end
 ) noexcept nogil:
-    """What follows the string that begins before ``at``."""
+    """The end of the string that begins before ``at``, after its quote."""
     cdef const unsigned char *quote
     cdef const unsigned char *before
     while at < end:

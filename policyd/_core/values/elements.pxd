@@ -3,7 +3,7 @@
 from policyd._core.values.activation cimport Activation
 from policyd._core.values.errors cimport CelError
 
-cdef list NO_ITEMS  # made by an expression: its identity tells it from what was read. In no object
+cdef list NO_ITEMS  # the empty list that expressions make: by its identity, not read. In no object
 cdef object element(list items, object key)
 
 cdef CelError refused(Activation act, object container, object key)
