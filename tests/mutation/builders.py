@@ -68,6 +68,15 @@ spec:
                     port: {type: integer}
                     protocol: {type: string, default: TCP}
                     comment: {type: string}
+              strange:
+                type: array
+                x-kubernetes-list-type: map
+                x-kubernetes-list-map-keys: [name]
+                items:
+                  type: object
+                  properties:
+                    name: {type: string, default: {}}
+                    comment: {type: object, additionalProperties: {type: string}}
               template:
                 type: object
                 x-kubernetes-embedded-resource: true

@@ -102,7 +102,7 @@ cdef bint named(object keys, Edit edit, SchemaType type):
         if kind_of(key) is not str:
             return False
     # The default may stand for a key that the item does not have.
-    return "" not in keys and (default is None or default not in keys)
+    return "" not in keys and (kind_of(default) is not str or default not in keys)
 
 
 cdef Edit of_items(Edit edit, list live, list out, SchemaType type):

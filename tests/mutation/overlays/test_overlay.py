@@ -48,6 +48,7 @@ WIDGETS: list[tuple[str, str, JSONObject, JSONObject]] = [
     ("two keys", "spec: {endpoints: [{port: 1, comment: c}]}", {"endpoints": [{"port": 1, "protocol": "UDP"}, {"port": 1}]}, {"endpoints": [{"port": 1, "protocol": "UDP"}, {"port": 1, "comment": "c"}]}),
     ("conditions in a list without keys", "spec: {free: {l: [{(a): 1, b: 2}]}}", {"free": {"l": [{"a": 1}, {"a": 3}]}}, {"free": {"l": [{"a": 1, "b": 2}, {"a": 3}]}}),
     ("another form than the schema's", "spec: {labels: {a: b}}", {"labels": "x"}, {"labels": {"a": "b"}}),
+    ("a default that is no string", "spec: {strange: [{(name): '*', comment: {a: b}}]}", {"strange": [{"name": "x", "comment": {}}]}, {"strange": [{"name": "x", "comment": {"a": "b"}}]}),
     ("an empty map", "spec: {labels: {}}", {}, {"labels": {}}),
 ]  # fmt: skip
 
