@@ -45,15 +45,10 @@ def published(tools: Tools, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     assert archive.exists(), "run make image"
     tools.key("release")
     with registry.running(tmp_path_factory.mktemp("registry")) as host:
-        yield publish(tools, host)
-
-
-def publish(tools: Tools, host: str) -> Published:
-    """Push and sign both, with the key that is named release."""
-    options = ["--key", str(tools.home / "release.key"), "--offline", "--http"]
-    command = [sys.executable, "-m", "tools.publish", f"{host}/team", "--source", SOURCE]
-    image, chart = tools.output(*command, *options).splitlines()
-    return Published(host, image, chart)
+        options = ["--key", str(tools.home / "release.key"), "--offline", "--http"]
+        command = [sys.executable, "-m", "tools.publish", f"{host}/team", "--source", SOURCE]
+        image, chart = tools.output(*command, *options).splitlines()
+        yield Published(host, image, chart)
 
 
 @pytest.fixture

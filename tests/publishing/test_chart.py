@@ -1,5 +1,6 @@
 """The chart in a registry and in a repository of files: signed, and with the image by digest."""
 
+import os
 import shutil
 import subprocess
 import tarfile
@@ -10,11 +11,12 @@ import pytest
 import yaml
 
 from tests.deploy.rendering import container, documents
-from tests.programs import program
-from tests.publishing.conftest import Published, publish
+from tests.programs import folder, program
+from tests.publishing.conftest import SOURCE, Published
 from tests.publishing.registry import Tools
 from tests.shared import ROOT
 from tools.image import settings
+from tools.publish import packaged
 
 
 def read(package: Path, name: str) -> Any:
@@ -47,8 +49,16 @@ def test_the_chart_is_signed(tools: Tools, published: Published) -> None:
     assert "failed to verify signature" in tools.verify(published.chart, key="other").stderr
 
 
-def test_publishing_again_gives_the_same_digests(tools: Tools, published: Published) -> None:
-    assert publish(tools, published.host) == published
+def test_a_chart_that_is_packaged_again_has_the_same_digest(
+    tools: Tools, published: Published, chart: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{folder()}{os.pathsep}{os.environ['PATH']}")
+    (image,) = yaml.safe_load(read(chart, "Chart.yaml")["annotations"]["artifacthub.io/images"])
+    architectures = [each.removeprefix("linux/") for each in image["platforms"]]
+    package = packaged(published.image, architectures, SOURCE, chart.parent / "again")
+    done = tools.run("helm", "push", "--plain-http", str(package), f"oci://{published.host}/again")
+    _, _, digest = published.chart.partition("@")
+    assert f"Digest: {digest}" in done.stdout + done.stderr
 
 
 def test_helm_renders_the_chart_of_the_registry(tools: Tools, published: Published) -> None:
