@@ -8,8 +8,10 @@ import hashlib
 import io
 import json
 import os
+import stat
 import subprocess
 import tarfile
+import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -42,6 +44,20 @@ def test_the_time_of_files_is_that_of_the_commit_or_given(
     monkeypatch.setattr(settings, "ROOT", tmp_path)
     with pytest.raises(SystemExit, match="set SOURCE_DATE_EPOCH"):
         settings.epoch()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can run tar as another user")
+def test_packages_are_unpacked_by_other_users_as_by_root() -> None:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        entry = tarfile.TarInfo("tmp")
+        entry.type, entry.mode = tarfile.DIRTYPE, 0o1777
+        archive.addfile(entry)
+    with tempfile.TemporaryDirectory() as scratch:
+        os.chown(scratch, 65534, 65534)
+        command = debian.extracting(Path(scratch))
+        subprocess.run(command, input=packed.getvalue(), check=True, user=65534, umask=0o022)
+        assert stat.S_IMODE(Path(scratch, "tmp").stat().st_mode) == 0o1777
 
 
 def files(root: Path) -> Path:

@@ -132,8 +132,7 @@ def _unpacked(archive: Path, root: Path) -> Package:
     """tar keeps the links of the merged /usr: the packages still have files in /lib."""
     packed = ["dpkg-deb", "--fsys-tarfile", str(archive)]
     with subprocess.Popen(packed, stdout=subprocess.PIPE) as data:
-        extract = ["tar", "-x", "-C", str(root), "--keep-directory-symlink", "--no-same-owner"]
-        subprocess.run(extract, stdin=data.stdout, check=True)
+        subprocess.run(extracting(root), stdin=data.stdout, check=True)
     if data.returncode:
         raise SystemExit(f"{archive} cannot be unpacked: delete it and try again")
     control = subprocess.run(
@@ -148,6 +147,12 @@ def _unpacked(archive: Path, root: Path) -> Package:
     return Package(
         fields["Package"], fields["Version"], fields["Architecture"], source, control, digest
     )
+
+
+def extracting(root: Path) -> list[str]:
+    """The command that unpacks; modes are kept for users, too: /tmp is everyone's."""
+    kept = ["--keep-directory-symlink", "--no-same-owner", "--preserve-permissions"]
+    return ["tar", "-x", "-C", str(root), *kept]
 
 
 def _fields(control: str) -> Iterator[tuple[str, str]]:

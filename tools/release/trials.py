@@ -47,7 +47,7 @@ _SCRIPT = "/usr/share/debootstrap/scripts/sid"
 _BASE = "bookworm"
 _LIBRARIES = ("libbz2-1.0", "libcrypt1", "libuuid1", "zlib1g")
 _QEMU = "usr/bin/qemu-aarch64-static"
-# Newer Debians sign return addresses: by the cipher of Arm, QEMU is six times as slow.
+# Newer releases of Debian sign return addresses: by the cipher of Arm, QEMU is six times as slow.
 _CPU = "max,pauth-impdef=on"
 _SITE = "opt/site"
 
