@@ -5,7 +5,7 @@ from policyd._core.values.activation cimport Activation, Form
 
 cdef class ReadTrees:
     cdef tuple trees
-    cdef list reads        # values of reads.NAME that are not among the ids yet; None: there are none
+    cdef list reads        # of reads.NAME, whose ids are not known yet; None: there are none
     cdef Activation act    # of the expression, if values of built-in kinds are Go's
     cdef bint hands_on     # whether its value may hold a list or map that it read
     cdef bint since_1_38   # of the activation
