@@ -53,6 +53,11 @@ ROWS: tuple[tuple[str, bool | str, bool | str], ...] = (
     (f"({CONTAINERS}.filter(c, false) + {CONTAINERS})[dyn(0u)].name == 'app'", True, INDEX),
     # The sum of a list of Go, also an empty one, is none.
     (f"({CONTAINERS}[0].command + {CONTAINERS})[dyn(0u)].name == 'app'", True, True),
+    (f"(([] + {CONTAINERS}[0].command) + {CONTAINERS})[dyn(0u)].name == 'app'", True, True),
+    (f"dyn([] + {CONTAINERS}[0].command) == 1", False, EQUAL),
+    (f"dyn({CONTAINERS}[0].command.distinct()) == 1", False, EQUAL),
+    (f"dyn({CONTAINERS}[0].command.sort()) == 1", False, EQUAL),
+    (f"dyn({CONTAINERS}.distinct()) == 1", False, False),
     (f"object.spec in {CONTAINERS}[0].command", False, False),
     (f"{CONTAINERS}.filter(c, true)[dyn(0u)].name == 'app'", True, True),
     (f"{CONTAINERS}.exists(c, 1 in c)", False, KEY),

@@ -228,7 +228,7 @@ cdef object distinct(Activation act, object items):
         else:
             take(act, ITEM)
             result.append(item)
-    return result
+    return result or items
 
 
 # Costs

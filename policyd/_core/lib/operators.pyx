@@ -70,18 +70,18 @@ cdef object add(Activation act, object left, object right):
 
 
 cdef object concatenate(Activation act, object left, object right):
-    cdef Py_ssize_t size = len(right), width = 1
+    cdef Py_ssize_t size = len(left), width = 1
     # Values are immutable and may be shared. But the sum of a list of Go and another is plain; the
     # check whether this is one costs more than the copy. A list that only the caller holds is none.
     cdef bint plain = type(left) is not list or left is NO_ITEMS or Py_REFCNT(left) == 1
-    if size == 0:
+    if size == 0 and (plain or form_of(act, left) == PLAIN):
+        return right
+    if len(right) == 0:
         if act.typing is None or plain:
             return left
-        take(act, len(<list>left) * sizeof(void*))
-        return PyList_GetSlice(left, 0, len(<list>left))
-    size += len(left)
-    if size == len(right) and (plain or form_of(act, left) == PLAIN):
-        return right
+        take(act, size * sizeof(void*))
+        return PyList_GetSlice(left, 0, size)
+    size += len(right)
     kind = type(left)
     if kind is str:
         width = max(PyUnicode_KIND(left), PyUnicode_KIND(right))

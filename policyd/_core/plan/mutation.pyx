@@ -83,7 +83,10 @@ cdef class MutationPlan(Plan):
     cdef ReadTrees sources(self, Py_ssize_t index, Activation act):
         """The values that the mutation's expression could read when it was evaluated."""
         cdef Program program = self.programs[index]
-        return read_trees(tuple(act.slots[:ROOTS_COUNT]), act, program.hands_on)
+        cdef list reads = None
+        if self.frame.reads:
+            reads = [act.slots[slot] for slot, _, _ in self.frame.reads]
+        return read_trees(tuple(act.slots[:ROOTS_COUNT]), reads, act, program.hands_on)
 
     cdef object merged(
         self,

@@ -5,6 +5,7 @@ from policyd._core.values.activation cimport Activation, Form
 
 cdef class ReadTrees:
     cdef tuple trees
+    cdef list reads        # of reads.NAME, whose ids are not known yet; None: there are none
     cdef Activation act    # of the expression, if values of built-in kinds are Go's
     cdef bint hands_on     # whether its value may hold a list or map that it read
     cdef bint since_1_38   # of the activation
@@ -15,6 +16,6 @@ cdef class ReadTrees:
     cdef str go_type(self, object container)
 
 
-cdef ReadTrees read_trees(tuple trees, Activation act, bint hands_on)
+cdef ReadTrees read_trees(tuple trees, list reads, Activation act, bint hands_on)
 cdef str unsuitable(object container, ReadTrees sources)
 cdef object go_value(object container, ReadTrees sources)

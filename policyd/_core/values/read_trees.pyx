@@ -6,12 +6,15 @@ from policyd._core.go.printing import Foreign, plain, syntax
 from policyd._core.system.c_stack cimport descend
 from policyd._core.values.activation cimport PLAIN, STRUCT, form_of
 from policyd._core.values.elements cimport NO_ITEMS
+from policyd._core.values.types cimport KeyedMap
 
 
-cdef ReadTrees read_trees(tuple trees, Activation act, bint hands_on):
-    """``act`` is the activation that the expression was evaluated with."""
+cdef ReadTrees read_trees(tuple trees, list reads, Activation act, bint hands_on):
+    """``reads`` are the values of ``reads.NAME``; ``act`` is the activation that the expression was
+    evaluated with.
+    """
     cdef ReadTrees made = ReadTrees.__new__(ReadTrees)
-    made.trees, made.hands_on = trees, hands_on
+    made.trees, made.reads, made.hands_on = trees, reads, hands_on
     made.since_1_38 = act.since_1_38
     made.act = None if act.typing is None else act
     return made
@@ -35,6 +38,11 @@ cdef class ReadTrees:
             self.known = set()
             for source in self.trees:
                 collect(source, self.known)
+        if self.reads is not None and id(container) not in self.known:
+            # They may be large, and nearly all that is looked for is in the object.
+            for source in self.reads:
+                collect(source, self.known)
+            self.trees, self.reads = (*self.trees, *self.reads), None
         return id(container) in self.known
 
     cdef Form form(self, object container) except *:
@@ -48,6 +56,9 @@ cdef class ReadTrees:
 
 cdef int collect(object value, set known) except -1:
     """Add the ids of all containers of the tree. The tree outlives the set."""
+    if type(value) is KeyedMap:
+        collect((<KeyedMap>value).first, known)
+        return collect((<KeyedMap>value).rest, known)
     if type(value) is dict or type(value) is list:
         if id(value) in known:  # the request has the object again
             return 0

@@ -2,14 +2,16 @@
 
 from typing import Any
 
+import orjson
 import pytest
 
 from policyd.admission import engine
 from policyd.admission.review import decode
 from policyd.errors import PolicyError
 from policyd.json_types import JSONObject
-from tests.builders.policies import add_label, policy, rule
-from tests.builders.reviews import review
+from tests.builders.objects import container, pod
+from tests.builders.policies import add_label, apply_configuration, policy, rule
+from tests.builders.reviews import admission_review, request, review
 from tests.policy_sets import compiled, wrongs
 
 INGRESSES = rule("ingresses", group="networking.k8s.io")
@@ -132,6 +134,28 @@ def test_reads_are_seen_everywhere() -> None:
     assert denied(policies, ingress("new", "shop")) == "not x"
     # Without objects the condition does not hold.
     assert denied(policies.reading(()), ingress("new", "elsewhere")) == ""
+
+
+# The Pod of the request is among the objects, so that the map of keys is a view without it.
+@pytest.mark.parametrize("expression", ["reads.it[0]", "reads.it['other'][0]", "variables.other"])
+def test_mutations_may_write_lists_of_maps_that_were_read(expression: str) -> None:
+    own, other = pod(container("c", "i")), pod(container("other", "x"), name="other")
+    key = {} if expression == "reads.it[0]" else {"key": "item.metadata.name"}
+    written = f"Object{{spec: Object.spec{{initContainers: {expression}.spec.containers}}}}"
+    policies = compiled(
+        policy(
+            "p",
+            reads=[read(apiVersion="v1", kind="Pod", **key)],
+            variables=[{"name": "other", "expression": "reads.it['other'][0]"}] if key else [],
+            mutations=[apply_configuration(written)],
+        )
+    ).reading([own, other])
+    sent = request(uid="u", userInfo={"username": "ann"}, object=own)
+    response = engine.review(policies, decode(admission_review(sent)), webhook="mutate")
+    assert response.allowed, response.message
+    assert response.patch is not None
+    ((added,),) = (each["value"] for each in orjson.loads(response.patch))
+    assert added["name"] == "other"
 
 
 def test_without_objects_the_failure_policy_decides() -> None:
