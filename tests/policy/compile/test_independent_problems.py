@@ -58,6 +58,7 @@ spec.matchConstraints.objectSelector.matchExpressions.0: {operator: in}
 spec.matchConstraints.objectSelector.matchExpressions.1: {values: [a], key: a b}
 spec.matchConditions: {1: 'true'}
 spec.matchConditions.0: {name: a b, expression: nope}
+spec.reads: {1: x}
 spec.reads.0: {name: a-b, kind: Secret, maxStalenessSeconds: 1h}
 spec.reads.1: {key: 3}
 spec.variables: {1: x}
