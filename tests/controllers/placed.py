@@ -68,7 +68,7 @@ class Placing:
         self.stored = StoredObjects()
         self.watched = Watched(self)
         self.holds = True
-        self.owner: JSONObject | None = None
+        self.namespace: JSONObject | ObjectError | None = None
         self.registered: tuple[frozenset[PolicyPart], float] | None = None
         self.writes = dict.fromkeys(WRITES, 0)
         self.lines = BytesIO()
@@ -108,6 +108,12 @@ class Placing:
         if self.registered is None or self.registered[0] != left_out:
             self.registered = left_out, self.now
         return self.now - self.registered[1]
+
+    async def owner(self) -> JSONObject | None:
+        """What the registration knows of its Namespace."""
+        if isinstance(self.namespace, ObjectError):
+            raise self.namespace
+        return self.namespace
 
     def _notice(self) -> None:
         self.noticed += 1

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from policyd.cluster.objects import ObjectError
 from policyd.controllers.placement import placed_policies as following
 from policyd.controllers.reconciling import (
     LONGEST_PAUSE_SECONDS,
@@ -219,8 +220,13 @@ def test_a_missing_right_is_named_and_tried_again(placing: Any) -> None:
 
 def test_documents_are_deleted_with_the_namespace_of_policyd(placing: Any) -> None:
     server = placing(CHECK)
-    server.owner = {"metadata": {"name": "policyd", "uid": "u1"}}
+    server.namespace = ObjectError("no answer", 503)
+    server.once()
+    assert server.stored.objects == {}, "a document without its owner would stay for ever"
+    assert server.writer.problem == "cannot read the namespace of policyd: no answer"
+    server.namespace = {"metadata": {"name": "policyd", "uid": "u1"}}
     server.later(PLACED)
+    assert not server.writer.problem
     owner = {"apiVersion": "v1", "kind": "Namespace", "name": "policyd", "uid": "u1"}
     for each in server.stored.objects.values():
         assert each["metadata"]["ownerReferences"] == [owner]

@@ -122,6 +122,15 @@ def test_no_webhook_calls_a_service_before_it_leads_to_a_replica() -> None:
     assert sorted(server.watched.now()) == [MUTATING, VALIDATING], "it is called already"
 
 
+def test_the_owner_is_known_while_webhooks_wait() -> None:
+    server = Server(CHECK)
+    _endpoints(server)
+    server.stored.objects["api/v1/namespaces/policyd"] = {"metadata": {"uid": "u1"}}
+    server.once()
+    assert not server.watched.now()
+    assert asyncio.run(server.registration.owner()) == {"metadata": {"uid": "u1"}}
+
+
 def test_a_service_that_leads_nowhere_is_a_problem_after_a_minute() -> None:
     server = Server(CHECK)
     _endpoints(server)

@@ -10,7 +10,7 @@ from http import HTTPStatus
 from math import inf
 from time import monotonic
 
-from policyd.cluster.objects import ObjectClient
+from policyd.cluster.objects import ObjectClient, ObjectError
 from policyd.controllers.controller import LookingController, Trouble, reason
 from policyd.controllers.placement.placed_policies import PlacedPolicies
 from policyd.controllers.reconciling import Aim, Reconciler
@@ -122,17 +122,26 @@ class PlacementWriter(LookingController):
             return RETRY_SECONDS
         if plan[0] is not left_out[0]:
             return RETRY_SECONDS  # the plan is of former policies
-        return await self._keep_in_step(*plan, left_out[1])
+        try:
+            owner = await self.rules.owner()
+        except ObjectError as error:
+            self._trouble.begin(f"cannot read the namespace of policyd: {reason(error)}")
+            return RETRY_SECONDS
+        return await self._keep_in_step(*plan, left_out[1], owner)
 
     async def _keep_in_step(
-        self, policies: CompiledPolicySet, plan: PlacementPlan, left_out: frozenset[PolicyPart]
+        self,
+        policies: CompiledPolicySet,
+        plan: PlacementPlan,
+        left_out: frozenset[PolicyPart],
+        owner: JSONObject | None,
     ) -> float:
         if plan.placement.problems:
             listed = "; ".join(plan.placement.problems)
             self._trouble.begin(f"--in-tree is only, and nothing is changed: {listed}")
             return LONGEST_PAUSE
         wanted = {
-            part: tuple(owned_by(each, self.rules.owner) for each in documents)
+            part: tuple(owned_by(each, owner) for each in documents)
             for part, documents in plan.wanted.items()
         }
         found = self.placed.documents.stored

@@ -130,7 +130,7 @@ class Registration(LookingController):
         self._trouble = Trouble("registration", self.log)
         self._key: _Key | None = None  # of what is wanted
         self._in_step: tuple[_Key, float] | None = None  # what is registered, and since when
-        self.owner: JSONObject | None = None  # the Namespace with which everything is deleted
+        self._owner: JSONObject | None = None
         self._wanted: dict[str, JSONObject] = {}
         self._since = 0.0  # when that changed
         self._retry = RETRY_SECONDS
@@ -271,20 +271,22 @@ class Registration(LookingController):
         rendered = await asyncio.to_thread(
             lambda: render(policies.without(inputs.left_out), options)
         )
-        self.owner = owner = await self._own_namespace()
+        owner = await self.owner()
         self._wanted = {each["kind"]: owned_by(each, owner) for each in rendered}
         self._key, self._since = key, self.clock()
 
-    async def _own_namespace(self) -> JSONObject | None:
-        """The Namespace of the Service; None if policyd is called by URL or may not read it."""
-        if self.options.service is None:
-            return None
-        try:
-            return await self.client.get(f"api/v1/namespaces/{self.options.service.namespace}")
-        except ObjectError as error:
-            if error.status not in (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND):
-                raise
-            return None
+    async def owner(self) -> JSONObject | None:
+        """Return the Namespace with which everything is deleted: the one of the Service; None if
+        policyd is called by URL or may not read it. Raises ObjectError.
+        """
+        service = self.options.service
+        if self._owner is None and service is not None:
+            try:
+                self._owner = await self.client.get(f"api/v1/namespaces/{service.namespace}")
+            except ObjectError as error:
+                if error.status not in (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND):
+                    raise
+        return self._owner
 
     def _failed(self, problem: str) -> None:
         self.writes["error"] += 1

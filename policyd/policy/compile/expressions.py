@@ -21,7 +21,7 @@ from policyd.cel.syntax.source import MAX_ERRORS, Source
 from policyd.cel.types.structs import variable_type
 from policyd.cel.types.types import DYN, Type
 from policyd.errors import CelCompileError, Problem
-from policyd.json_types import FieldPath
+from policyd.json_types import FieldPath, object_in
 from policyd.mutation.overlays.tree import LITERAL
 from policyd.policy.compile.fields import KeyPath, ReadFields, read_fields, read_of
 from policyd.policy.compile.hints import in_policy
@@ -192,7 +192,7 @@ class Expressions:
         self._by_role.setdefault(each.role, []).append(program)
 
     def _read_type(self, index: int, read: PolicyRead) -> Type:
-        key = self.document.raw["spec"]["reads"][index].get("key")
+        key = object_in(self.document.raw["spec"]["reads"][index]).get("key")
         return read_type(read) if key is None or isinstance(key, str) else DYN
 
     def _define(self, name: str, program: Program, type_: Type, shared: str | None = None) -> None:

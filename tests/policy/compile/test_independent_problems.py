@@ -9,7 +9,7 @@ import orjson
 import pytest
 import yaml
 
-from policyd.json_types import JSON, FieldPath
+from policyd.json_types import JSON, FieldPath, object_in
 from policyd.policy.compile.compiler import check
 from policyd.policy.source.loader import load_text
 from tests.sampling import sampled
@@ -58,6 +58,7 @@ spec.matchConstraints.objectSelector.matchExpressions.0: {operator: in}
 spec.matchConstraints.objectSelector.matchExpressions.1: {values: [a], key: a b}
 spec.matchConditions: {1: 'true'}
 spec.matchConditions.0: {name: a b, expression: nope}
+spec.reads: {1: x}
 spec.reads.0: {name: a-b, kind: Secret, maxStalenessSeconds: 1h}
 spec.reads.1: {key: 3}
 spec.variables: {1: x}
@@ -130,6 +131,8 @@ spec.policies.1: {validations: [-1]}
 spec.resources.0: {kinds: Pod, operations: [create], namespaces: []}
 spec.subjects.0: {kind: user, name: ''}
 """
+# Fields that may hold anything, or whose documents are then of another kind.
+FREE = ("params", "overlay", "pattern", "set", "object", "apiVersion", "kind")
 Mistake = tuple[FieldPath, JSON]
 
 
@@ -161,6 +164,22 @@ def problems(text: str, *written: Mistake) -> set[tuple[str, str]]:
         holder[field] = value
     found = check(load_text(orjson.dumps(document).decode()))
     return {(each.path, each.message) for each in found}
+
+
+def places(value: JSON, path: FieldPath = ()) -> Iterator[FieldPath]:
+    """Yield the paths of everything in a value, but not in what may hold anything."""
+    listed = enumerate(value) if isinstance(value, list) else object_in(value).items()
+    for step, each in listed:
+        if step not in FREE:
+            yield (*path, step)
+            yield from places(each, (*path, step))
+
+
+@pytest.mark.parametrize("wrong", [-7, [[7]], {"a": 7}], ids=str)
+@pytest.mark.parametrize("text", [POLICY, SUITE, EXCEPTION], ids=["policy", "suite", "exception"])
+def test_a_value_of_another_type_is_a_problem(text: str, wrong: JSON) -> None:
+    missed = [path for path in places(yaml.safe_load(text)) if not problems(text, (path, wrong))]
+    assert missed == []
 
 
 def test_without_mistakes_there_are_no_problems() -> None:

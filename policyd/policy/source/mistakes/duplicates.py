@@ -101,7 +101,8 @@ def _about(document: Document) -> Iterator[tuple[str, str]]:
     names = [spec.get("policyName")]
     if document.kind == "PolicyException":
         entries = spec.get("policies")
-        names = [each.get("name") for each in entries or () if isinstance(each, dict)]
+        listed = entries if isinstance(entries, list) else []
+        names = [each.get("name") for each in listed if isinstance(each, dict)]
     bound = document.kind.removesuffix("Binding")
     for name in names:
         if isinstance(name, str):
