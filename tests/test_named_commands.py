@@ -51,6 +51,7 @@ OTHERS = {
     "--from-file": "kubectl",
     "--full-name": "git",
     "--http": "tools.publish",
+    "--ignore-not-found": "kubectl",
     "--insecure-ignore-tlog": "cosign",
     "--install": "helm",
     "--keep": "tools/fuzz",
