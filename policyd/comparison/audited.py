@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from http import HTTPStatus
+from urllib.parse import quote
 
 from policyd._core.json.equality import equal
 from policyd.cluster.listing import ApiReader, ApiReadError, list_path, pages, unread
@@ -27,12 +28,14 @@ _METADATA = ("labels", "annotations", "finalizers", "ownerReferences")
 
 @dataclass(frozen=True, slots=True)
 class AuditReports:
-    """The results of all reports, by the UID of their object and the rule, with their time in
-    seconds.
+    """The results of all reports, by the UID of their object and the rule: of each policy that has
+    the name, the last one, with its time in seconds.
     """
 
     reader: ApiReader
-    _results: dict[tuple[str, RuleName], tuple[RuleFinding, float]] = field(default_factory=dict)
+    _results: dict[tuple[str, RuleName], dict[str, tuple[RuleFinding, float]]] = field(
+        default_factory=dict
+    )
 
     def read(self) -> "AuditReports":
         """Read the reports of the APIs that the cluster serves. Raises ConfigError."""
@@ -40,22 +43,28 @@ class AuditReports:
             for resource in (api.namespaced, api.cluster):
                 for report in self._listed(resource):
                     uid = str(object_in(report, "scope").get("uid") or "")
-                    for finding, seconds in _findings(report):
-                        self._results[uid, finding.name] = finding, seconds
+                    for policy, finding, seconds in _findings(report):
+                        known = self._results.setdefault((uid, finding.name), {})
+                        if policy not in known or known[policy][1] < seconds:
+                            known[policy] = finding, seconds
         return self
 
-    def finding(self, request: JSONObject, obj: JSON, name: RuleName) -> RuleFinding | None:
-        """Return what is reported of a rule for an object of a request; None if that is not known.
-        Raises ConfigError.
+    def findings(self, request: JSONObject, obj: JSON, name: RuleName) -> list[RuleFinding]:
+        """Return what is reported of a rule for an object of a request; nothing if that is not
+        known. Raises ConfigError.
         """
-        uid = str(object_in(obj, "metadata").get("uid") or "") if isinstance(obj, dict) else ""
-        finding, seconds = self._results.get((uid, name), (None, 0.0))
-        if finding is None or request.get("subResource"):
-            return None
-        stored = self._stored(request)
+        named = object_in(obj, "metadata")
+        uid = str(named.get("uid") or "")
+        results = self._results.get((uid, name), {}).values()
+        if not results or request.get("subResource"):
+            return []
+        # A request to create an object with generateName has no name.
+        stored = self._stored(request, str(request.get("name") or named.get("name") or ""))
         metadata = object_in(stored, "metadata")
-        same = metadata.get("uid") == uid and equal(_content(stored), _content(obj))
-        return finding if same and seconds > _changed(metadata) else None
+        same = metadata.get("uid") == uid and equal(_content(stored), _content(object_in(obj)))
+        changed = _changed(metadata)
+        current = same and all(seconds > changed for _, seconds in results)
+        return [finding for finding, _ in results] if current else []
 
     def _listed(self, resource: Served) -> Iterator[JSONObject]:
         try:
@@ -65,10 +74,11 @@ class AuditReports:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise _failed(f"list {resource.resource}.{resource.group}", error) from None
 
-    def _stored(self, request: JSONObject) -> JSONObject:
+    def _stored(self, request: JSONObject, name: str) -> JSONObject:
         of = request["resource"]
         resource = Served(of.get("group", ""), of["version"], of["resource"], "", True)
-        path = f"{list_path(resource, request.get('namespace') or '')}/{request.get('name')}"
+        folder = list_path(resource, quote(request.get("namespace") or "", safe=""))
+        path = f"{folder}/{quote(name, safe='')}"
         try:
             return self.reader.get(path)
         except ApiReadError as error:
@@ -77,13 +87,14 @@ class AuditReports:
             raise _failed(f"get {of['resource']}", error) from None
 
 
-def _findings(report: JSONObject) -> Iterator[tuple[RuleFinding, float]]:
+def _findings(report: JSONObject) -> Iterator[tuple[str, RuleFinding, float]]:
     for each in report.get("results") or ():
         level = _LEVELS.get(each.get("result"))
         if level and str(each.get("source")).lower().startswith(_SOURCE):
-            policy, rule = each["policy"].rpartition("/")[2], own_rule(each.get("rule") or "")
-            finding = RuleFinding(RuleName(policy, rule), level, each.get("message") or "")
-            yield finding, object_in(each, "timestamp").get("seconds") or 0
+            policy, rule = each["policy"], own_rule(each.get("rule") or "")
+            name = RuleName(policy.rpartition("/")[2], rule)
+            finding = RuleFinding(name, level, each.get("message") or "")
+            yield policy, finding, object_in(each, "timestamp").get("seconds") or 0
 
 
 def _content(obj: JSONObject) -> JSONObject:

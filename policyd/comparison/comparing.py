@@ -118,13 +118,12 @@ class Comparer:
                 yield ComparedRule(name, "other patch", *_fields(*after))
                 matched.clear()
         for name in sorted({*ours, *theirs, *matched}):
-            own, reported = ours.get(name, _ADMITS), None
+            own, reported = ours.get(name, _ADMITS), list[RuleFinding]()
             if own.level == "audits" and name not in theirs and self._reports is not None:
-                reported = self._reports.finding(request, admission.after, name)
-            if reported is not None:
-                theirs |= _by_rule([reported])
+                reported = self._reports.findings(request, admission.after, name)
+            theirs |= _by_rule(reported)
             other = theirs.get(name, _ADMITS)
-            yield _compared(name, own, other, answer, reported=reported is not None)
+            yield _compared(name, own, other, answer, reported=bool(reported))
 
     def _stances(self, admission: Admission) -> dict[RuleName, _Stance]:
         return _by_rule(

@@ -1,5 +1,6 @@
 """``policyd compare --cluster``: what the other product only audits, from its reports."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,40 @@ def test_reports_show_what_is_only_audited(product: Product, contents: Contents)
         "erred": unknown,
     }
     assert len(outcomes(*given)) == 5
+
+
+def test_a_request_without_a_name_is_about_the_object_that_was_created(
+    product: Product, contents: Contents
+) -> None:
+    reviewed(contents, "web")
+    captured = Path("capture.jsonl")
+    review = json.loads(captured.read_text())
+    del review["request"]["name"]
+    captured.write_text(json.dumps(review))
+    reported(contents, WG, "web", "pass")
+    done = run("--against", product.configuration(), "--yes", "--cluster", "--format", "json")
+    assert [each["outcome"] for each in json.loads(done.stdout)["results"]] == ["stricter"]
+
+
+@pytest.mark.parametrize("order", [(1, 2), (2, 1)])
+def test_the_last_report_of_a_policy_counts(
+    product: Product, contents: Contents, order: tuple[int, int]
+) -> None:
+    reviewed(contents, "web")
+    for path, hour in zip((OPEN, WG), order, strict=True):
+        seconds = {"seconds": LATER + hour}
+        reported(contents, path, "web", "fail" if hour == 2 else "pass", timestamp=seconds)
+    assert outcomes("--against", product.configuration(), "--cluster") == {}
+
+
+@pytest.mark.parametrize("policies", [("teams", "shop/teams"), ("shop/teams", "teams")])
+def test_policies_of_one_name_have_a_result_each(
+    product: Product, contents: Contents, policies: tuple[str, str]
+) -> None:
+    reviewed(contents, "web")
+    for name, result in zip(policies, ("fail", "pass"), strict=True):
+        reported(contents, WG, "web", result, policy=name)
+    assert outcomes("--against", product.configuration(), "--cluster") == {}
 
 
 STORED: dict[str, JSONObject] = {
