@@ -157,6 +157,13 @@ def test_without_knowledge_of_endpoints_webhooks_are_registered(status: int) -> 
     assert server.watched.now()
 
 
+def test_webhooks_wait_while_the_api_server_does_not_answer_about_endpoints() -> None:
+    server = Server(CHECK)
+    server.stored.refuse[f"GET {SLICES}"] = ObjectError("no", 503, "Service Unavailable")
+    server.once()
+    assert not server.watched.now()
+
+
 def test_configurations_are_deleted_with_the_namespace_of_the_service() -> None:
     server = Server(CHECK)
     namespace = {"kind": "Namespace", "metadata": {"name": "policyd", "uid": "u1"}}

@@ -214,11 +214,13 @@ class Registration(LookingController):
         return self._called
 
     async def _ready_endpoints(self, service: ServiceAddress) -> int | None:
-        """How many endpoints of the Service are ready; None if that is not known."""
+        """How many endpoints of the Service are ready; None if policyd may not know. None is ready
+        if the API server does not answer now.
+        """
         try:
             found = await self.client.get(*endpoint_slices(service.namespace, service.name))
-        except ObjectError:
-            return None
+        except ObjectError as error:
+            return None if error.status in (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND) else 0
         return ready_endpoints(found["items"]) if found.get("items") else None
 
     async def _keep_in_step(self, inputs: RegistrationInputs) -> float:
