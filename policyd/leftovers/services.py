@@ -1,29 +1,15 @@
 """Whether the Services that webhooks call can answer. Reads webhook configurations and Services."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from http import HTTPStatus
 
 from policyd.cluster.listing import ApiReader, ApiReadError, pages, unread
 from policyd.errors import Problem
 from policyd.json_types import JSONObject, object_in
 from policyd.webhooks.configuration_paths import RESOURCES, path_of
+from policyd.webhooks.endpoints import endpoint_slices, ready_endpoints
 
 _EXTERNAL = "ExternalName"  # a Service without endpoints
-
-
-def endpoint_slices(namespace: str, service: str) -> tuple[str, dict[str, str]]:
-    """Return the path of the EndpointSlices of a Service, and the query that selects them."""
-    path = f"apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices"
-    return path, {"labelSelector": f"kubernetes.io/service-name={service}"}
-
-
-def ready_endpoints(slices: Iterable[JSONObject]) -> int:
-    """Return the number of ready endpoints in EndpointSlices."""
-    return sum(
-        object_in(endpoint, "conditions").get("ready") is not False
-        for each in slices
-        for endpoint in each.get("endpoints") or ()
-    )
 
 
 class Services:

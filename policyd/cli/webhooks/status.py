@@ -14,11 +14,11 @@ from policyd.cli.webhooks.options import VERBOSE, WebhookOptions, webhook_option
 from policyd.cli.webhooks.reach_output import all_reached, reach_json, reach_text
 from policyd.cli.webhooks.synchronizing import cluster, configurations, current, every
 from policyd.json_types import JSON, JSONObject
-from policyd.leftovers.services import endpoint_slices, ready_endpoints
 from policyd.placement.comparing import in_step
 from policyd.placement.document_steps import removals
 from policyd.placement.placed_documents import key_of, label_of
 from policyd.webhooks.configuration_paths import RESOURCES
+from policyd.webhooks.endpoints import endpoint_slices, ready_endpoints
 from policyd.webhooks.reach.policy_reach import reach
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
 

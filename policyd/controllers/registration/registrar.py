@@ -24,13 +24,13 @@ from policyd.controllers.registration.configurations import (
 from policyd.controllers.registration.watched_configurations import WatchedConfigurations
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
-from policyd.leftovers.services import endpoint_slices, ready_endpoints
 from policyd.managed_fields import ManagedField
 from policyd.observability.logs import Log
 from policyd.ownership import owned_by
 from policyd.placement.placement import PolicyPart
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.webhooks.configuration_paths import RESOURCES, path_of
+from policyd.webhooks.endpoints import endpoint_slices, ready_endpoints
 from policyd.webhooks.rendering.configurations import render
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
 
