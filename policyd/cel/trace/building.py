@@ -114,21 +114,21 @@ class TreeBuilder:
                 used = inner is None or _is_absent(inner.value)
                 reads = chain.reads | rest.reads if used else chain.reads
                 return _Below([*chain.steps, *rest.steps], reads)
-        told = [(part, self._told(part, scope)) for part in children(expr)]
-        made = [step for _, each in told for step in each.steps]
-        reads = _union(each for _, each in told)
+        parts = [(part, self._part(part, scope)) for part in children(expr)]
+        made = [step for _, each in parts for step in each.steps]
+        reads = _union(each for _, each in parts)
         if isinstance(record.value, CelError):
             return _Below(made, _union(each for each in made if each.failed) or reads)
         match expr:
             case Call(function="size"):
-                return _Below(made, reads, told[0][1].first)
+                return _Below(made, reads, parts[0][1].first)
             case Call(function="_+_"):
-                filled = (each.first for part, each in told if scope.value(part) not in ([], ""))
+                filled = (each.first for part, each in parts if scope.value(part) not in ([], ""))
                 return _Below(made, reads, next(filled, NOTHING))
             case Call(function=name, args=(_, other)) if name in _EMPTINESS:
                 # A list is not empty because of its first item.
                 if _is_empty(scope.value(other), _EMPTINESS[name]):
-                    return _Below(made, told[0][1].first or reads)
+                    return _Below(made, parts[0][1].first or reads)
         return _Below(made, self._presence(expr, record, scope) or reads)
 
     def _presence(self, expr: Expr, record: Record, scope: RecordScope) -> Reads:
@@ -143,7 +143,7 @@ class TreeBuilder:
                     path = (*above, name)
         return NOTHING if path is None else frozenset((Read(path, record.value is True),))
 
-    def _told(self, expr: Expr, scope: RecordScope) -> _Below:
+    def _part(self, expr: Expr, scope: RecordScope) -> _Below:
         """Return the step of a part, unless its value is obvious or shown elsewhere."""
         if scope.is_constant(expr):
             return _Below([])
@@ -153,13 +153,13 @@ class TreeBuilder:
         return _Below([made], made.reads, made.first)
 
     def _all(self, exprs: Iterable[Expr], scope: RecordScope) -> _Below:
-        told = [self._told(expr, scope) for expr in exprs]
-        return _Below([step for each in told for step in each.steps], _union(told))
+        parts = [self._part(expr, scope) for expr in exprs]
+        return _Below([step for each in parts for step in each.steps], _union(parts))
 
     def _chain(self, expr: Expr, record: Record, scope: RecordScope) -> _Below:
         """Return the base of a chain, its computed keys, and the last value before it failed."""
         base, keys = unchained(expr)
-        below = _Below([]) if isinstance(base, Ident) else self._told(base, scope)
+        below = _Below([]) if isinstance(base, Ident) else self._part(base, scope)
         computed = self._all(keys, scope)
         made = [*below.steps, *computed.steps]
         if reads := _union(each for each in made if each.failed):
@@ -257,15 +257,15 @@ class TreeBuilder:
                 inner = scope.binding(binding.accu_var, made[0].reads)
                 made.append(self.step(binding.result, inner))
             return _Below(made, made[-1].reads or made[0].reads)
-        test = self._told(condition, scope)
+        test = self._part(condition, scope)
         branch = self._all([each for each in (yes, no) if each.id in scope.records], scope)
         first = branch.steps[0].first if branch.steps else NOTHING
         return _Below([*test.steps, *branch.steps], branch.reads or test.reads, first)
 
     def _fold(self, expr: Comprehension, record: Record, scope: RecordScope) -> _Below:
         if isinstance(expr.loop_condition, Literal) and expr.loop_condition.value is False:
-            return self._told(expr.accu_init if expr.macro == "sortBy" else expr.result, scope)
-        over = self._told(expr.iter_range, scope)
+            return self._part(expr.accu_init if expr.macro == "sortBy" else expr.result, scope)
+        over = self._part(expr.iter_range, scope)
         names = [name for name in (expr.iter_var, expr.iter_var2) if name]
         decided, chooses = _deciding(expr, record), _chooses(expr, scope)
         made = []
