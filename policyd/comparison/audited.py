@@ -77,10 +77,9 @@ class AuditReports:
     def _stored(self, request: JSONObject, name: str) -> JSONObject:
         of = request["resource"]
         resource = Served(of.get("group", ""), of["version"], of["resource"], "", True)
-        folder = list_path(resource, quote(request.get("namespace") or "", safe=""))
-        path = f"{folder}/{quote(name, safe='')}"
+        listed = list_path(resource, quote(request.get("namespace") or "", safe=""))
         try:
-            return self.reader.get(path)
+            return self.reader.get(f"{listed}/{quote(name, safe='')}")
         except ApiReadError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return {}

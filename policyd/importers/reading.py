@@ -123,7 +123,7 @@ def _hidden_tests(paths: Iterable[Path]) -> Iterator[str]:
         if str(path) == "-":
             continue
         tree = walk(str(path))
-        folders = [name for name, _ in tree.folders] or [str(path.parent)]
+        folders = [name for name, _ in tree.directories] or [str(path.parent)]
         for folder in folders:
             for name in KYVERNO_FILES:
                 found = Path(folder) / _BESIDE / name

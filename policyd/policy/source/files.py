@@ -226,7 +226,7 @@ def _expand(path: str | Path, problems: list[Problem]) -> Iterator[str]:
     for fault in tree.faults:
         hint = "" if os.path.lexists(fault.path) else instead_of(fault.path)
         problems.append(Problem(fault.reason, file=shown(fault.path), hint=hint, rule="unreadable"))
-    if tree.folders:
+    if tree.directories:
         yield from (file for file in tree.files if is_source(file.rpartition("/")[2]))
     else:
         yield from tree.files

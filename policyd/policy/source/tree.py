@@ -35,11 +35,11 @@ class Walked:
     """The result of a walk: files and directories by name, each directory once."""
 
     files: list[str] = field(default_factory=list)
-    folders: list[tuple[str, _Identity]] = field(default_factory=list)
+    directories: list[tuple[str, _Identity]] = field(default_factory=list)
     faults: list[WalkFault] = field(default_factory=list)
 
 
-class _Folder(str):
+class _Directory(str):
     """A directory to list; a plain str is a file."""
 
     __slots__ = ()
@@ -52,10 +52,10 @@ def walk(path: str) -> Walked:
     tree = Walked()
     seen: set[_Identity] = set()
     names = 0
-    pending: list[_Folder | str] = [_Folder(path)]
+    pending: list[_Directory | str] = [_Directory(path)]
     while pending:
         next_one = pending.pop()
-        if not isinstance(next_one, _Folder):
+        if not isinstance(next_one, _Directory):
             tree.files.append(next_one)
             continue
         entries = _entries(next_one, seen, tree)
@@ -69,31 +69,31 @@ def walk(path: str) -> Walked:
     return tree
 
 
-def _entries(folder: _Folder, seen: set[_Identity], tree: Walked) -> list[_Folder | str]:
+def _entries(directory: _Directory, seen: set[_Identity], tree: Walked) -> list[_Directory | str]:
     """Return the sorted entries of a directory; none if it was listed before, via any link."""
     try:
-        status = os.stat(folder)  # noqa: PTH116 - thousands of names, every few seconds
+        status = os.stat(directory)  # noqa: PTH116 - thousands of names, every few seconds
         identity = (status.st_dev, status.st_ino)
         if identity in seen:
             return []
-        with os.scandir(folder) as listing:
+        with os.scandir(directory) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
     except NotADirectoryError:
-        return [str(folder)]
+        return [str(directory)]
     except OSError as error:
-        tree.faults.append(WalkFault(str(folder), _reason(folder, error)))
+        tree.faults.append(WalkFault(str(directory), _reason(directory, error)))
         return []
     except ValueError:  # a NUL, which a suite's path may hold and no file's name can
-        tree.faults.append(WalkFault(str(folder), "no such file or directory"))
+        tree.faults.append(WalkFault(str(directory), "no such file or directory"))
         return []
     seen.add(identity)
-    tree.folders.append((str(folder), identity))
-    found: list[_Folder | str] = []
+    tree.directories.append((str(directory), identity))
+    found: list[_Directory | str] = []
     for entry in entries:
         if entry.name.startswith("."):
             continue
         try:
-            found.append(_Folder(entry.path) if entry.is_dir() else entry.path)
+            found.append(_Directory(entry.path) if entry.is_dir() else entry.path)
         except OSError as error:
             tree.faults.append(WalkFault(entry.path, _reason(entry.path, error)))
     return found
@@ -118,33 +118,33 @@ def instead_of(path: str, base: str | Path = "") -> str:
     if not _WILDCARDS.intersection(path):
         near = _nearest(path.rstrip("/"), base)
         return f"did you mean {near}?" if near else ""
-    folder, _, name = path.rstrip("/").rpartition("/")
-    there, names = _listed(path, folder, base)
+    directory, _, name = path.rstrip("/").rpartition("/")
+    there, names = _listed(path, directory, base)
     if any(fnmatchcase(each, name) for each in names):
         return (
             "wildcards are not expanded here, a shell expands them outside of quotes: give the "
-            f"directory {folder or '.'}"
+            f"directory {directory or '.'}"
         )
-    if _WILDCARDS.intersection(folder) or there.is_dir():
+    if _WILDCARDS.intersection(directory) or there.is_dir():
         return f"no file matches; there are: {few(names, _MOST)}" if names else "no file matches"
-    return f"no file matches: there is no directory {folder}"
+    return f"no file matches: there is no directory {directory}"
 
 
 def _nearest(path: str, base: str | Path) -> str:
     """Return the path that exists and is most like a path; empty if none is near."""
-    folder, slash, name = path.rpartition("/")
-    if folder and not Path(base, folder).is_dir():
-        folder = _nearest(folder, base)
-        if not folder:
+    directory, slash, name = path.rpartition("/")
+    if directory and not Path(base, directory).is_dir():
+        directory = _nearest(directory, base)
+        if not directory:
             return ""
-    _, names = _listed(path, folder, base)
+    _, names = _listed(path, directory, base)
     near = name if name in names else nearest(name, names)
-    return f"{folder}{slash}{near}" if near else ""
+    return f"{directory}{slash}{near}" if near else ""
 
 
-def _listed(path: str, folder: str, base: str | Path) -> tuple[Path, list[str]]:
+def _listed(path: str, directory: str, base: str | Path) -> tuple[Path, list[str]]:
     """Return a directory of a path, and the names in it."""
-    there = Path(base, "/" if path.startswith("/") and not folder else folder)
+    there = Path(base, "/" if path.startswith("/") and not directory else directory)
     names: list[str] = []
     with suppress(OSError, ValueError):
         names = sorted(each.name for each in there.iterdir() if not each.name.startswith("."))

@@ -141,7 +141,7 @@ class MountedEdits(EditFinder):
             return None
         for path in self._store.paths:
             tree = walk(str(path))
-            for folder, _ in tree.folders:
+            for folder, _ in tree.directories:
                 names = [Path(each).name for each in tree.files if is_in(folder, each)]
                 if sorted(names) == sorted(visible) and _holds(folder, visible):
                     return folder

@@ -144,8 +144,8 @@ def _folders(paths: Sequence[Path]) -> _Folders:
     found: dict[str, tuple[int, int]] = {}
     for path in map(str, paths):
         tree = walk(path)
-        found.update(tree.folders)
-        if not tree.folders or Path(path).is_symlink():
+        found.update(tree.directories)
+        if not tree.directories or Path(path).is_symlink():
             parent = Path(path).parent
             with suppress(OSError):
                 status = parent.stat()

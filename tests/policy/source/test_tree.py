@@ -33,7 +33,7 @@ def test_a_ladder_of_links_is_walked_in_linear_time(tmp_path: Path) -> None:
             (folder / link).symlink_to(f"../d{step + 1:02}")
     (tmp_path / "d40").mkdir()
     (tmp_path / "d40" / "a.yaml").write_text("a: 1")
-    assert len(walk(str(tmp_path)).folders) == 42
+    assert len(walk(str(tmp_path)).directories) == 42
     assert len(fingerprint([tmp_path])) == 1
     assert len(read([tmp_path])[0]) == 1
 
