@@ -36,6 +36,27 @@ kind: Deployment
 metadata: {name: web}
 spec: {template: {spec: {containers: [{name: web, image: "nginx:1"}]}}}
 """
+READING = """\
+apiVersion: policyd.dev/v1
+kind: Policy
+metadata: {name: unique-hosts}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [networking.k8s.io], apiVersions: [v1], operations: [CREATE], resources: [ingresses]}
+  reads:
+  - name: ingresses
+    apiVersion: networking.k8s.io/v1
+    kind: Ingress
+    key: item.spec.rules.map(r, r.host)
+  validations: [{expression: "object.spec.rules.all(r, !(r.host in reads.ingresses))"}]
+"""
+INGRESS = """\
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: shop}
+spec: {rules: [{host: shop.example.com}]}
+"""
 IMPORTED = ROOT / "tests/importers/data"
 RULES = "- {user: bob, verb: create, group: apps, resource: deployments}\n"
 # What the examples read from, in place of programs that are not policyd's.
@@ -102,6 +123,8 @@ def folder(tmp_path: Path) -> Path:
         "pod-before.yaml": POD,
         "deployment.yaml": DEPLOYMENT,
         "deploy/all.yaml": DEPLOYMENT,
+        "policy.yaml": READING,
+        "ingresses.yaml": INGRESS,
         "pod.json": json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"},
                                 "spec": {"containers": [{"name": "web", "image": "nginx:1",
                                          "resources": {"limits": {"memory": "64Mi"}}}]}}),
