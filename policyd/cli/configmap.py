@@ -191,8 +191,8 @@ def _stem(file: str, paths: tuple[Path, ...]) -> str:
     if file == "-":
         return "stdin"
     path = Path(without_packing(file)).with_suffix("")
-    folder = next((each for each in paths if each.is_dir() and path.is_relative_to(each)), None)
-    inner = path.name if folder is None else ".".join(path.relative_to(folder).parts)
+    directory = next((each for each in paths if each.is_dir() and path.is_relative_to(each)), None)
+    inner = path.name if directory is None else ".".join(path.relative_to(directory).parts)
     return _BAD_IN_KEY.sub("-", inner).lstrip(".")
 
 

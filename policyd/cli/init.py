@@ -48,25 +48,25 @@ def command(directory: Path | None, form: str) -> None:
     directory above DIR, whose policies commands then read without -p and PATHS, and shows the
     other defaults that a project can set.
     """
-    folder = directory or Path("policies") / _NAMES[form]
-    if folder.suffix in (".yaml", ".yml", ".json"):
-        instead = f"policyd init {folder.with_suffix('')}"
+    directory = directory or Path("policies") / _NAMES[form]
+    if directory.suffix in (".yaml", ".yml", ".json"):
+        instead = f"policyd init {directory.with_suffix('')}"
         raise click.BadParameter(f"DIR is a directory, for the policy and its suite: {instead}")
-    name = folder.resolve().name
+    name = directory.resolve().name
     wrong = list(dns_subdomain(name))
     if wrong:
         raise click.BadParameter(f"{name!r} is not a valid policy name: {'; '.join(wrong)}")
-    there = [str(folder / file) for file in _FILES if (folder / file).exists()]
+    there = [str(directory / file) for file in _FILES if (directory / file).exists()]
     if there:
         exists = "already exists" if len(there) == 1 else "already exist"
         raise ConfigError(
             f"{' and '.join(there)} {exists}\n"
             "  hint: name another directory: policyd init policies/NAME"
         )
-    texts = {folder / file: _template(form, file).replace("NAME", name) for file in _FILES}
-    texts |= _project(folder)
-    with file_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+    texts = {directory / file: _template(form, file).replace("NAME", name) for file in _FILES}
+    texts |= _project(directory)
+    with file_errors(directory):
+        directory.mkdir(parents=True, exist_ok=True)
         for path, text in texts.items():
             path.write_text(text, "utf-8")
     for path in texts:
@@ -74,15 +74,15 @@ def command(directory: Path | None, form: str) -> None:
     click.echo(
         f"""
 Next:
-  policyd test {folder}                        # run its suite
-  policyd explain -p {folder} MANIFEST.yaml    # explain the decision for one of your manifests
-  policyd serve --self-signed -p {folder}      # run the webhook"""
+  policyd test {directory}                        # run its suite
+  policyd explain -p {directory} MANIFEST.yaml    # explain the decision for one of your manifests
+  policyd serve --self-signed -p {directory}      # run the webhook"""
     )
 
 
-def _project(folder: Path) -> dict[Path, str]:
+def _project(directory: Path) -> dict[Path, str]:
     """Return the project file, if there is none and the policy is below the working directory."""
-    here, policy = Path.cwd(), folder.resolve()
+    here, policy = Path.cwd(), directory.resolve()
     if project_file(here) is not None or not policy.is_relative_to(here):
         return {}
     below = policy.relative_to(here)

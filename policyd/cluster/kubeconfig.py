@@ -264,6 +264,6 @@ def _plugin(found: SingleConfig, plugin: UserExec, wants_cluster: bool) -> Itera
     plugin.apiVersion = _KNOWN_PLUGIN
     if "/" in plugin.command:
         plugin.command = str(found.abs_file(plugin.command))
-    folders = next((each.value for each in plugin.env if each.name == "PATH"), None)
-    if shutil.which(plugin.command, path=folders) is None:
+    directories = next((each.value for each in plugin.env if each.name == "PATH"), None)
+    if shutil.which(plugin.command, path=directories) is None:
         yield f"exec.command: there is no program {plugin.command}"

@@ -28,7 +28,7 @@ from policyd.policy.model.suite import Webhook
 from policyd.versions import KubernetesVersion
 
 # The directory of each admission plugin: it may hold no others' documents.
-FOLDERS: Mapping[Webhook, str] = {"validate": "validating", "mutate": "mutating"}
+DIRECTORIES: Mapping[Webhook, str] = {"validate": "validating", "mutate": "mutating"}
 SINCE = KubernetesVersion(1, 36)
 
 _API_VERSION = f"{ADMISSION_GROUP}/v1"

@@ -123,9 +123,9 @@ def _hidden_tests(paths: Iterable[Path]) -> Iterator[str]:
         if str(path) == "-":
             continue
         tree = walk(str(path))
-        folders = [name for name, _ in tree.directories] or [str(path.parent)]
-        for folder in folders:
+        directories = [name for name, _ in tree.directories] or [str(path.parent)]
+        for directory in directories:
             for name in KYVERNO_FILES:
-                found = Path(folder) / _BESIDE / name
+                found = Path(directory) / _BESIDE / name
                 if found.is_file():
                     yield os.path.realpath(found)

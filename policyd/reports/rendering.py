@@ -38,13 +38,13 @@ def write(summary: Summary, form: str, path: Path | None) -> None:
 
 def require_writable(path: Path) -> None:
     """Raise ConfigError if a summary cannot be written to this file, before a run takes an hour."""
-    folder = Path(os.path.realpath(path)).parent
+    directory = Path(os.path.realpath(path)).parent
     if path.exists() and not path.is_file():
         return
-    if not folder.is_dir():
-        raise ConfigError(f"cannot write {path}: there is no folder {folder}")
-    if not os.access(folder, os.W_OK):
-        raise ConfigError(f"cannot write {path}: the folder {folder} is not writable")
+    if not directory.is_dir():
+        raise ConfigError(f"cannot write {path}: there is no directory {directory}")
+    if not os.access(directory, os.W_OK):
+        raise ConfigError(f"cannot write {path}: the directory {directory} is not writable")
 
 
 def _write_file(path: Path, content: bytes) -> None:

@@ -48,7 +48,7 @@ class _Item(NamedTuple):
 
 
 def capturing(
-    folder: Path, settings: Settings, recorder: PrometheusRecorder, log: Log
+    directory: Path, settings: Settings, recorder: PrometheusRecorder, log: Log
 ) -> "Capture":
     """Return the recorder of requests in a directory."""
 
@@ -57,11 +57,11 @@ def capturing(
         if error is not None:
             log.write("error", "capture", f"cannot record requests: {error}")
 
-    return Capture(folder, settings.capture_max_bytes, done, log.errors, settings.workers)
+    return Capture(directory, settings.capture_max_bytes, done, log.errors, settings.workers)
 
 
 class Capture:
-    """Files in ``folder`` that together hold at most ``max_bytes`` (one record more at times).
+    """Files in ``directory`` that together hold at most ``max_bytes`` (one record more at times).
 
     ``on_outcome`` is called once for each request with the outcome, and with the error if it is the
     first of several failures in a row. It may be called by the thread or by the caller of
@@ -71,13 +71,13 @@ class Capture:
 
     def __init__(
         self,
-        folder: Path,
+        directory: Path,
         max_bytes: int,
         on_outcome: Callable[[CaptureOutcome, Exception | None], None],
         errors: RecordingErrors,
         writers: int = 1,
     ) -> None:
-        self._folder = folder
+        self._directory = directory
         self._files = _FILES * writers
         # A file in use by another process may have the oldest name, but was written lately.
         self._age = (lambda path: (0, path)) if writers == 1 else _written
@@ -172,12 +172,12 @@ class Capture:
     def _next_file(self) -> int:
         """Start a new file, and delete the oldest ones that exceed the limit."""
         self._close()
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        there = sorted(self._folder.glob(f"*{SUFFIX}"), key=self._age)
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        there = sorted(self._directory.glob(f"*{SUFFIX}"), key=self._age)
         for old in there[: max(0, len(there) - self._files + 1)]:
             old.unlink(missing_ok=True)
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
-        path = self._folder / f"{stamp}-{os.getpid()}{SUFFIX}"
+        path = self._directory / f"{stamp}-{os.getpid()}{SUFFIX}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
         self._file = os.open(path, flags, 0o600)
         return self._file

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from policyd.cli import policyd
-from policyd.export.static import FOLDERS
+from policyd.export.static import DIRECTORIES
 from policyd.json_types import JSONObject
 from policyd.policy.model.suite import Webhook
 from tests.builders.objects import config_map
@@ -73,7 +73,7 @@ def _static(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster,
     folder = tmp_path_factory.mktemp("static")
     sources, manifests = write(folder / "policies", POLICIES), folder / "manifests"
     export(sources, manifests, version)
-    for inner in FOLDERS.values():
+    for inner in DIRECTORIES.values():
         (manifests / inner).mkdir(exist_ok=True)
     (folder / "audit-policy.yaml").write_text(json.dumps(AUDIT_POLICY))
     (folder / "admission.yaml").write_text(json.dumps(configuration(manifests)))
@@ -96,7 +96,7 @@ def configuration(manifests: Path) -> JSONObject:
             "configuration": {
                 "apiVersion": group,
                 "kind": f"{plugin}Configuration",
-                "staticManifestsDir": str(manifests / FOLDERS[webhook]),
+                "staticManifestsDir": str(manifests / DIRECTORIES[webhook]),
             },
         }
         for webhook, plugin in PLUGINS.items()
@@ -182,7 +182,7 @@ def test_an_export_to_the_same_folder_is_loaded(
 def test_the_library_is_loaded(static: tuple[Cluster, Path, Path]) -> None:
     api, sources, manifests = static
     export(ROOT / "policies", manifests, api.version, strict=False)
-    assert all(loaded(api, manifests / FOLDERS[webhook], webhook) for webhook in PLUGINS)
+    assert all(loaded(api, manifests / DIRECTORIES[webhook], webhook) for webhook in PLUGINS)
     export(sources, manifests, api.version)
 
 

@@ -140,7 +140,7 @@ def test_a_summary_that_cannot_be_written_is_an_error_before_the_run(
 ) -> None:
     contents.add(PODS, "bad", "shop")
     file = tmp_path / "none" / "summary.txt"
-    assert f"there is no folder {file.parent}" in report.error(
+    assert f"there is no directory {file.parent}" in report.error(
         teams(), flags=("--output", str(file))
     )
     assert server.calls == []

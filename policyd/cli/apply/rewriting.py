@@ -105,7 +105,7 @@ class RewrittenFiles:
         """The number of files that no mutation changed."""
         return sum(self._before[name] == text for name, text in self._after.items())
 
-    def write_changed(self, folder: Path, paths: Sequence[Path]) -> Iterator[Path]:
+    def write_changed(self, directory: Path, paths: Sequence[Path]) -> Iterator[Path]:
         """Write the files that changed below a directory and yield their paths.
 
         Raises ConfigError if a file cannot be written or two have the same path.
@@ -115,7 +115,7 @@ class RewrittenFiles:
         for name, text in self._after.items():
             if text == self._before[name]:
                 continue
-            target = folder / _relative(name, roots)
+            target = directory / _relative(name, roots)
             if target in written:
                 raise ConfigError(f"{written[target]} and {name} would both be written to {target}")
             written[target] = name

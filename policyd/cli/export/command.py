@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
+from policyd.cli.export.exported_files import require_outside, write
 from policyd.cli.export.exported_text import files, stream
-from policyd.cli.export.folder import require_outside, write
 from policyd.cli.export.report import COLOURS, ReportedPolicy, policies_json, reported
 from policyd.cli.results import echo_results
 from policyd.cli.shared.output import counted, echo_json, format_option
@@ -68,7 +68,7 @@ policy or an option is invalid.
 @click.option(
     "-o",
     "--output-dir",
-    "folder",
+    "directory",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
     help="Write a file for each policy to this directory, and remove the files of former exports "
@@ -113,7 +113,7 @@ def command(
     *,
     paths: tuple[Path, ...],
     version: KubernetesVersion,
-    folder: Path | None,
+    directory: Path | None,
     as_static: bool,
     namespace: str,
     excluded: tuple[str, ...],
@@ -135,7 +135,7 @@ def command(
     summary goes to standard error; with -o the documents are written to files, and the summary is
     printed.
     """
-    if folder is not None and form == "yaml":
+    if directory is not None and form == "yaml":
         raise click.UsageError("--format yaml prints the documents: leave out -o")
     _require_namespaces((namespace, *excluded))
     sources = require_policies(load(paths, version=version), paths)
@@ -144,20 +144,22 @@ def command(
     everything = namespaces.left_out(export.exported(sources))
     placed = static(everything, version) if as_static else everything
     found = reported(_chosen(placed, names), sources)
-    if folder is None:
+    if directory is None:
         _print(found, namespaces, version, form)
     else:
-        require_outside(folder, paths)
+        require_outside(directory, paths)
         left = {each.name for each in everything} - {*names} if names else set()
         texts, within = files(found, version, static=as_static)
-        changed = write(folder, texts, frozenset(left))
+        changed = write(directory, texts, frozenset(left))
         if form == "json":
-            echo_json(policies_json(found, {folder / path: each for path, each in within.items()}))
+            echo_json(
+                policies_json(found, {directory / path: each for path, each in within.items()})
+            )
         else:
             _print_summary(found, namespaces, err=False)
         for each in changed.removed:
             click.echo(f"removed {each}", err=True)
-        click.echo(f"wrote {counted(len(changed.written), 'file')} to {folder}", err=True)
+        click.echo(f"wrote {counted(len(changed.written), 'file')} to {directory}", err=True)
     if strict and any(not each.whole for each in found):
         raise SystemExit(1)
 

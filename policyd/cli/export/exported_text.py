@@ -5,12 +5,12 @@ the documentation of the API. Writes nothing.
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from policyd.cli.export.folder import path_of
+from policyd.cli.export.exported_files import path_of
 from policyd.cli.export.report import ReportedPolicy
 from policyd.cli.results import headline
 from policyd.cli.shared.layout.document_layout import DocumentLayout, comment
 from policyd.export.model import ExportedPart
-from policyd.export.static import FOLDERS
+from policyd.export.static import DIRECTORIES
 from policyd.json_types import JSONObject
 from policyd.versions import KubernetesVersion
 
@@ -68,7 +68,7 @@ def _paths(
     name, parts = policy.policy.name, [each for each in policy.policy.parts if each.documents]
     if static:
         for part in parts:
-            yield path_of(name, FOLDERS[part.webhook]), [part]
+            yield path_of(name, DIRECTORIES[part.webhook]), [part]
     elif parts:
         yield path_of(name), parts
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from policyd.cli.importing.folder import paths_of, require_new_names, suite_path, write
+from policyd.cli.importing.imported_files import paths_of, require_new_names, suite_path, write
 from policyd.cli.importing.live import (
     PRINT_RBAC,
     LiveOptions,
@@ -82,7 +82,7 @@ _NOTHING = (
 @click.option(
     "-o",
     "--output-dir",
-    "folder",
+    "directory",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
     help="Write a file for each policy to this directory, below the directory of its source, and "
@@ -127,7 +127,7 @@ _NOTHING = (
 def command(
     *,
     paths: tuple[Path, ...],
-    folder: Path | None,
+    directory: Path | None,
     version: KubernetesVersion | None,
     strict: bool,
     verify: bool,
@@ -150,7 +150,7 @@ def command(
     their exceptions. Each Policy names its source with UID and resourceVersion in the annotation
     policyd.dev/imported-from, by which --since finds what changed at the source.
     """
-    if folder is not None and form == "yaml":
+    if directory is not None and form == "yaml":
         raise click.UsageError("--format yaml prints the documents: leave out -o")
     live.check(paths, verify=verify)
     if version is None:
@@ -167,21 +167,21 @@ def command(
         hint = _OWN if own else _NOTHING
         where = "in the cluster" if live.cluster else within(paths)
         raise ConfigError(f"no policies to import {where}\n  hint: {hint}")
-    if folder is None and (last := _destination(paths, read)):
+    if directory is None and (last := _destination(paths, read)):
         warn(f"{last} has no policies to import; -o {last} writes to it")
     found = without_unchanged(found, changes)
     stray: list[Proof] = []
-    if verify or folder is not None:
+    if verify or directory is not None:
         found, stray = _proved(read, found, version)
-    if folder is None:
+    if directory is None:
         _print(found, form, changes)
     else:
-        _write(folder, found, form, changes)
+        _write(directory, found, form, changes)
     if verify and form != "json":
-        for line in agreement(found, stray, terminal_width(err=folder is None)):
-            click.echo(line, err=folder is None)
+        for line in agreement(found, stray, terminal_width(err=directory is None)):
+            click.echo(line, err=directory is None)
     if changes is not None and form != "json":
-        echo_changes(changes, err=folder is None)
+        echo_changes(changes, err=directory is None)
     echo_problems(read.problems, err=True)
     if read.problems:
         raise SystemExit(INCOMPLETE if live.cluster else 2)
@@ -228,23 +228,23 @@ def _print(
 
 
 def _write(
-    folder: Path,
+    directory: Path,
     found: Sequence[ReportedImport],
     form: str,
     changes: Sequence[SourceChange] | None,
 ) -> None:
     paths = paths_of(found)
-    require_new_names(folder, paths)
+    require_new_names(directory, paths)
     texts = _texts(paths)
-    written = write(folder, texts)
+    written = write(directory, texts)
     if form == "json":
-        files = {folder / path: each for path, each in paths.items()}
+        files = {directory / path: each for path, each in paths.items()}
         echo_json(imports_json(found, files, changes))
     else:
         echo_results([each.result for each in found], COLOURS, err=False)
     unchanged = len(texts) - len(written)
     rest = f"; {unchanged} unchanged" if unchanged else ""
-    click.echo(f"wrote {counted(len(written), 'file')} to {folder}{rest}", err=True)
+    click.echo(f"wrote {counted(len(written), 'file')} to {directory}{rest}", err=True)
 
 
 def _texts(paths: Mapping[Path, ReportedImport]) -> dict[Path, str]:

@@ -135,9 +135,9 @@ def _groups(context: click.Context) -> list[click.Context]:
     return [*above, context]
 
 
-def project_file(folder: Path) -> Path | None:
-    """Return the nearest project file, from ``folder`` up to the root of its repository."""
-    for each in (folder, *folder.parents):
+def project_file(directory: Path) -> Path | None:
+    """Return the nearest project file, from ``directory`` up to the root of its repository."""
+    for each in (directory, *directory.parents):
         if (each / PROJECT_FILE).is_file():
             return each / PROJECT_FILE
         if (each / ".git").exists():

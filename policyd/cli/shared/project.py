@@ -75,7 +75,7 @@ class _Fields:
     """The fields of a project file that concern one command."""
 
     def __init__(self, file: Path, origin: Origin, command: click.Command) -> None:
-        self._folder = file.parent
+        self._directory = file.parent
         self._shown = os.path.relpath(file)
         self._origin = origin
         self._context = click.Context(command, resilient_parsing=True)  # --explain prints nothing
@@ -127,10 +127,10 @@ class _Fields:
             self.problem("expected a path, got []", path, f"write {path}: [policies/]")
         before = len(self.problems)
         for index, each in enumerate(listed):
-            if isinstance(each, str) and each != "-" and not (self._folder / each).exists():
+            if isinstance(each, str) and each != "-" and not (self._directory / each).exists():
                 place = f"{path}[{index}]" if isinstance(value, list) else path
                 relative = f"paths are relative to the directory of {self._shown}"
-                hint = instead_of(each, self._folder) or relative
+                hint = instead_of(each, self._directory) or relative
                 self.problem(f"{each}: no such file or directory", place, hint)
         return bool(listed) and len(self.problems) == before
 
@@ -155,7 +155,7 @@ class _Fields:
         text = str(value)
         if not isinstance(parameter.type, click.Path | click.File):
             return text
-        return os.path.relpath(self._folder / text)
+        return os.path.relpath(self._directory / text)
 
     def unknown(self, path: str, name: str, known: Iterable[str], home: str = "") -> None:
         """Report a field that does not exist; ``home``: where it would."""

@@ -97,7 +97,7 @@ def _is_foreign(file: SourceFile, named: set[str], beside: set[str]) -> bool:
 def _files_of(test: Document) -> Iterator[str]:
     """Yield the real paths of a test and of everything that it may name."""
     yield os.path.realpath(test.file)
-    folder = Path(os.path.realpath(test.file)).parent
+    directory = Path(os.path.realpath(test.file)).parent
     for text in strings_in(test.raw):
         if "\0" not in text and len(text) < os.pathconf("/", "PC_PATH_MAX"):
-            yield os.path.realpath(folder / text)
+            yield os.path.realpath(directory / text)

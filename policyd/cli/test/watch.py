@@ -157,8 +157,8 @@ def outside(suites: Iterable[Document], paths: Sequence[Path]) -> Iterator[Path]
 
 
 def _fixtures(suite: Document) -> Iterator[Path]:
-    folder = Path(suite.file).parent
-    return (folder / name for name in fixture_names(suite))
+    directory = Path(suite.file).parent
+    return (directory / name for name in fixture_names(suite))
 
 
 def _is_within(file: str, paths: Iterable[Path]) -> bool:

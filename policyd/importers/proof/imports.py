@@ -90,9 +90,9 @@ class ImportIndex:
         """
         found: list[CheckedImport] = []
         for path in paths:
-            folder = f"{path}{os.sep}"
+            directory = f"{path}{os.sep}"
             for file, imports in self._by_file.items():
-                if file == path or file.startswith(folder):
+                if file == path or file.startswith(directory):
                     found += imports
         return found
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from policyd.json_types import JSONObject
 from policyd.versions import NEWEST, RECORDED, KubernetesVersion
 
-_FOLDER = Path(__file__).parent
+_DIRECTORY = Path(__file__).parent
 _NAME = len(b'{"name":"')
 
 
@@ -37,7 +37,7 @@ def recent_kinds() -> Mapping[str, str]:
 
 
 def table_path(version: KubernetesVersion) -> Path:
-    return _FOLDER / f"kubernetes-{version}.jsonl.gz"
+    return _DIRECTORY / f"kubernetes-{version}.jsonl.gz"
 
 
 def lines_of(packed: bytes) -> tuple[JSONObject, dict[str, bytes]]:

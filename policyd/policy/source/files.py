@@ -213,9 +213,9 @@ def without_packing(name: str) -> str:
     return name[: -len(_PACKED)] if is_packed(name) else name
 
 
-def captures_in(folder: Path) -> list[Path]:
+def captures_in(directory: Path) -> list[Path]:
     """Return the files with recorded reviews below a directory."""
-    return sorted(each for each in folder.rglob("*") if is_capture(each.name) and each.is_file())
+    return sorted(each for each in directory.rglob("*") if is_capture(each.name) and each.is_file())
 
 
 def _expand(path: str | Path, problems: list[Problem]) -> Iterator[str]:

@@ -23,17 +23,17 @@ def inside(suite: Document, name: str) -> Path:
     Links are followed (a ConfigMap's files are links into ``..data``), but not out of the
     directories. A suite of a directory that is not on a disk may name files of that directory only.
     """
-    folder = Path(suite.file).parent
+    directory = Path(suite.file).parent
     if suite.beside is not None:
         key = posixpath.normpath(name)
         if key.startswith(("/", "..")):
-            raise Outside(f"{name}: outside of {folder}, whose files a suite in it may name")
-        return folder / key
+            raise Outside(f"{name}: outside of {directory}, whose files a suite in it may name")
+        return directory / key
     try:
-        real = Path(os.path.realpath(folder / name))
+        real = Path(os.path.realpath(directory / name))
     except ValueError:  # a NUL, or half of a surrogate pair
         raise Outside(f"{name!r}: not a path") from None
-    roots = {os.path.realpath(folder), suite.root or os.path.realpath(folder)}
+    roots = {os.path.realpath(directory), suite.root or os.path.realpath(directory)}
     if not any(real.is_relative_to(root) for root in roots):
         raise Outside(f"{name}: outside the directory of the policies")
     return real

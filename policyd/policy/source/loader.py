@@ -227,8 +227,8 @@ def named_policies(suite: Document) -> list[Path] | None:
     """Return the files and directories of a suite's ``policies``; None: it tests the whole set."""
     if not isinstance(suite.model, PolicyTest) or suite.model.policies is None:
         return None
-    folder = Path(suite.file).parent
-    return [folder / name for name in suite.model.policies]
+    directory = Path(suite.file).parent
+    return [directory / name for name in suite.model.policies]
 
 
 def fixture_names(document: Document) -> Iterator[str]:

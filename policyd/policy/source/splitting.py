@@ -210,7 +210,7 @@ def _after_separator(chunk: Chunk) -> Chunk:
 
 
 def _documents(
-    name: str, found: list[tuple[Chunk, int, Any]], folder: str, budget: SourceBudget
+    name: str, found: list[tuple[Chunk, int, Any]], directory: str, budget: SourceBudget
 ) -> tuple[list[Document], list[Problem]]:
     documents: list[Document] = []
     problems: list[Problem] = []
@@ -224,7 +224,7 @@ def _documents(
                 raw = item if isinstance(item, dict) else {}
                 if raw and default[1] and "kind" not in raw:
                     raw = {"apiVersion": default[0], "kind": default[1], **raw}
-                document = _document(raw, Origin(chunk, root, within), len(documents), folder)
+                document = _document(raw, Origin(chunk, root, within), len(documents), directory)
                 if document.kind and document.api_version:
                     documents.append(document)
                 else:

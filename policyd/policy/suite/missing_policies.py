@@ -17,7 +17,7 @@ def missing_policies(suite: Document, known: Mapping[str, str]) -> Iterator[Prob
     """Yield a problem for each file or directory that is not there, with its place in the suite.
     ``known`` are the files of policies by their names, which users may write in place of files.
     """
-    folder = Path(suite.file).parent
+    directory = Path(suite.file).parent
     for index, path in enumerate(named_policies(suite) or ()):
         name = suite.raw["policies"][index]
         there = _exists(path) if suite.beside is None else is_beside(suite, name)
@@ -25,7 +25,7 @@ def missing_policies(suite: Document, known: Mapping[str, str]) -> Iterator[Prob
             message = f"Not found: {quoted(name)}: no such file or directory"
             hint = nearest_file(suite, name)
             if name in known:
-                hint = f"name the file of the policy: {os.path.relpath(known[name], folder)}"
+                hint = f"name the file of the policy: {os.path.relpath(known[name], directory)}"
             where = ("policies", index)
             yield suite.problem(FormProblem(where, message, hint, rule="suite"))
 
@@ -41,7 +41,7 @@ def _exists(path: Path) -> bool:
 
 def nearest_file(suite: Document, name: str) -> str:
     """Return the nearest name in the directory, or what names are relative to."""
-    folder = Path(suite.file).parent
+    directory = Path(suite.file).parent
     if suite.beside is not None:
-        return did_you_mean(name, suite.beside, f"names are relative to {folder}")
-    return instead_of(name, folder) or f"names are relative to {folder}"
+        return did_you_mean(name, suite.beside, f"names are relative to {directory}")
+    return instead_of(name, directory) or f"names are relative to {directory}"

@@ -111,27 +111,27 @@ def _others(edit: PolicyEdit, breathe: Breathe) -> dict[str, Bundle]:
         files, problems = read(
             edit.paths,
             pipes=False,
-            excluded=lambda name: is_in(edit.folder, name),
+            excluded=lambda name: is_in(edit.directory, name),
             most=MAX_BYTES,
             breathe=breathe,
         )
         names = frozenset(each.name for each in files)
-        faults = tuple(each for each in problems if not is_in(edit.folder, each.file))
+        faults = tuple(each for each in problems if not is_in(edit.directory, each.file))
         found[FILES] = Bundle(FILES, tuple(files), faults, "", names)
     return found
 
 
 def _in_use(edit: PolicyEdit) -> InUse:
     """Return what is in use, as if the files of a mounted ConfigMap had been read from it."""
-    if not edit.folder:
+    if not edit.directory:
         return edit.in_use
     held = {
-        f"{edit.name}/{Path(file).name}" if is_in(edit.folder, file) else file: classes
+        f"{edit.name}/{Path(file).name}" if is_in(edit.directory, file) else file: classes
         for file, classes in edit.in_use.files.items()
     }
     return replace(edit.in_use, files=held)
 
 
-def is_in(folder: str, file: str) -> bool:
+def is_in(directory: str, file: str) -> bool:
     """Whether a file is directly in a directory; none is in the empty one."""
-    return bool(folder) and file.rpartition("/")[0] == folder.rstrip("/")
+    return bool(directory) and file.rpartition("/")[0] == directory.rstrip("/")

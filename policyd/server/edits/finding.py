@@ -68,7 +68,7 @@ class EditFinder(ABC):
         submitted: Submitted,
         old: JSONObject | None,
         config_maps: Sequence[JSONObject] = (),
-        folder: str = "",
+        directory: str = "",
     ) -> PolicyEdit:
         store = self._store
         current, exceptions = store.current, store.latest.get(EXCEPTIONS)
@@ -88,7 +88,7 @@ class EditFinder(ABC):
             [flat(each) for each in config_maps],
             files,
             [str(each) for each in store.paths],
-            folder,
+            directory,
             self._definitions,
         )
 
@@ -130,10 +130,10 @@ class MountedEdits(EditFinder):
 
     def _mounted(self, submitted: Submitted) -> PolicyEdit | None:
         old = submitted.old if submitted.reads_old else None
-        folder = None if old is None else self._folder_of(old)
-        return None if folder is None else self._edit(submitted, old, folder=folder)
+        directory = None if old is None else self._directory_of(old)
+        return None if directory is None else self._edit(submitted, old, directory=directory)
 
-    def _folder_of(self, config_map: JSONObject) -> str | None:
+    def _directory_of(self, config_map: JSONObject) -> str | None:
         """Return the directory whose files are the keys of a ConfigMap."""
         stored, problems = contents(config_map)
         visible = {key: data for key, data in stored.items() if not key.startswith(".")}
@@ -141,18 +141,18 @@ class MountedEdits(EditFinder):
             return None
         for path in self._store.paths:
             tree = walk(str(path))
-            for folder, _ in tree.directories:
-                names = [Path(each).name for each in tree.files if is_in(folder, each)]
-                if sorted(names) == sorted(visible) and _holds(folder, visible):
-                    return folder
+            for directory, _ in tree.directories:
+                names = [Path(each).name for each in tree.files if is_in(directory, each)]
+                if sorted(names) == sorted(visible) and _holds(directory, visible):
+                    return directory
         return None
 
 
-def _holds(folder: str, stored: dict[str, bytes]) -> bool:
+def _holds(directory: str, stored: dict[str, bytes]) -> bool:
     """Whether the files of a directory have this content."""
     for name, data in stored.items():
         try:
-            with open_regular(f"{folder}/{name}") as file:
+            with open_regular(f"{directory}/{name}") as file:
                 if file.read(len(data) + 1) != data:
                     return False
         except OSError:

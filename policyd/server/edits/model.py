@@ -33,7 +33,7 @@ class InUse:
 class PolicyEdit:
     """An edit of a ConfigMap: ``old`` and ``new`` content, None if policyd does not read that one,
     each in the form of ``flat``. Beside it there are other ConfigMaps, the files of ``paths``, and
-    files that were read already. ``folder``: the one below ``paths`` that the old content is
+    files that were read already. ``directory``: the one below ``paths`` that the old content is
     mounted as; empty if it is not mounted. ``definitions``: whether to request definitions of
     custom resources.
     """
@@ -45,7 +45,7 @@ class PolicyEdit:
     config_maps: Sequence[JSONObject] = ()
     files: Sequence[SourceFile] = ()
     paths: Sequence[str] = ()
-    folder: str = ""
+    directory: str = ""
     definitions: bool = False
 
 
@@ -84,7 +84,7 @@ def written(edit: PolicyEdit) -> Iterator[bytes]:
             "configMaps": len(edit.config_maps),
             "files": [[each.name, each.confined, len(each.data)] for each in edit.files],
             "paths": list(edit.paths),
-            "folder": edit.folder,
+            "directory": edit.directory,
             "definitions": edit.definitions,
         }
     )
@@ -116,7 +116,7 @@ def read(stream: BinaryIO) -> PolicyEdit:
         config_maps,
         files,
         head["paths"],
-        head["folder"],
+        head["directory"],
         head["definitions"],
     )
 

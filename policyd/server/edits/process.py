@@ -43,21 +43,21 @@ def left_in_pod(
     """Return the bytes between the limit of this process's group and what the group uses, without
     files that the kernel would drop; None if there is no limit.
     """
-    for folder, version in _folders(group, mounted):
+    for directory, version in _directories(group, mounted):
         limit, used, droppable = _FILES[version]
         try:
-            most = (folder / limit).read_text().strip()
+            most = (directory / limit).read_text().strip()
             if not most.isdecimal() or int(most) >= _NO_LIMIT:
                 return None
-            rows = (line.split() for line in (folder / "memory.stat").read_text().splitlines())
+            rows = (line.split() for line in (directory / "memory.stat").read_text().splitlines())
             files = next((int(row[1]) for row in rows if row[0] == droppable), 0)
-            return int(most) - int((folder / used).read_text()) + files
+            return int(most) - int((directory / used).read_text()) + files
         except (OSError, ValueError):
             continue
     return None
 
 
-def _folders(group: Path, mounted: Path) -> Iterator[tuple[Path, str]]:
+def _directories(group: Path, mounted: Path) -> Iterator[tuple[Path, str]]:
     """Yield where the files of the group may be: a container may see its group as the root."""
     try:
         rows = [line.split(":", 2) for line in group.read_text().splitlines()]

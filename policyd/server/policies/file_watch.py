@@ -33,7 +33,7 @@ INOTIFY_AGAIN = 60.0
 QUIET = 50
 LONGEST_BURST = 500
 # Directories that inotify watches; the kernel allows some thousands of watches per user.
-MAX_FOLDERS = 2_000
+MAX_DIRECTORIES = 2_000
 # Scans of files that change meanwhile, so that one change is reported once.
 MAX_TRIES = 3
 # Bytes that one scan reads, of one file and in all. Sources have a few MiB; beyond this, only size
@@ -107,7 +107,7 @@ async def changed(
     pause = LOOK_ANYWAY
     try:
         while not stop.is_set():
-            hints.follow(await asyncio.to_thread(_folders, paths))
+            hints.follow(await asyncio.to_thread(_directories, paths))
             await until_any(stop, wake, seconds=pause)
             if stop.is_set():
                 return
@@ -134,10 +134,10 @@ def _look(paths: Sequence[Path]) -> tuple[Fingerprint, bytes]:
     return state, holds
 
 
-_Folders = tuple[tuple[str, tuple[int, int]], ...]
+_Directories = tuple[tuple[str, tuple[int, int]], ...]
 
 
-def _folders(paths: Sequence[Path]) -> _Folders:
+def _directories(paths: Sequence[Path]) -> _Directories:
     """Return the directories whose events affect the paths, with their current identity: one that
     was removed and created again must be watched again.
     """
@@ -150,7 +150,7 @@ def _folders(paths: Sequence[Path]) -> _Folders:
             with suppress(OSError):
                 status = parent.stat()
                 found[str(parent)] = (status.st_dev, status.st_ino)
-    return tuple(sorted(found.items())[:MAX_FOLDERS])
+    return tuple(sorted(found.items())[:MAX_DIRECTORIES])
 
 
 class _Hints:
@@ -167,27 +167,27 @@ class _Hints:
         self._wake = wake
         self._degraded = degraded
         self._problem = ""
-        self._folders: _Folders = ()
+        self._directories: _Directories = ()
         # Two, because a former listener may still be ending.
         self._threads = ThreadPoolExecutor(2, "inotify")
         self._listening: asyncio.Future[None] | None = None
         self._end = threading.Event()
         self._again = 0.0
 
-    def follow(self, folders: _Folders) -> None:
+    def follow(self, directories: _Directories) -> None:
         """Watch these directories from now on."""
         loop = asyncio.get_running_loop()
         now = loop.time()
         running = self._listening is not None and not self._listening.done()
-        if folders == self._folders and (running or now < self._again):
+        if directories == self._directories and (running or now < self._again):
             return
         self._end.set()  # the former listener ends by itself within QUIET
-        self._folders, self._end = folders, threading.Event()
+        self._directories, self._end = directories, threading.Event()
         self._again = now + INOTIFY_AGAIN
-        if folders:
+        if directories:
             # Scan for changes made before it was listening.
             loop.call_later(2 * QUIET / 1000, self._wake.set)
-            what = [path for path, _ in folders], self._end, loop
+            what = [path for path, _ in directories], self._end, loop
             self._listening = loop.run_in_executor(self._threads, self._listen, *what)
 
     async def close(self) -> None:
@@ -198,12 +198,12 @@ class _Hints:
             await asyncio.wait([self._listening])
 
     def _listen(
-        self, folders: list[str], end: threading.Event, loop: asyncio.AbstractEventLoop
+        self, directories: list[str], end: threading.Event, loop: asyncio.AbstractEventLoop
     ) -> None:
         """Runs in a thread."""
         try:
             for burst in watch(
-                *folders,
+                *directories,
                 watch_filter=None,
                 stop_event=end,
                 step=QUIET,

@@ -30,8 +30,8 @@ def paths_of(imports: Sequence[ReportedImport]) -> dict[Path, ReportedImport]:
         if each.imported.documents:
             ways = (f"{each.imported.base}{f'-{n}' if n > 1 else ''}" for n in count(1))
             inner = Path(relative_file(each.imported.source)).parent
-            folder = Path() if ".." in inner.parts else inner
-            paths = (folder / f"{name}{_SUFFIX}" for name in ways)
+            directory = Path() if ".." in inner.parts else inner
+            paths = (directory / f"{name}{_SUFFIX}" for name in ways)
             path = next(path for path in paths if taken.isdisjoint(_claimed(path)))
             taken.update(_claimed(path))
             found[path] = each
@@ -47,18 +47,18 @@ def suite_path(policy: Path) -> Path:
     return policy.with_name(f"{policy.name.removesuffix(_SUFFIX)}{_SUITE}")
 
 
-def require_new_names(folder: Path, paths: Mapping[Path, ReportedImport]) -> None:
+def require_new_names(directory: Path, paths: Mapping[Path, ReportedImport]) -> None:
     """Raise ConfigError if another file of the directory has a Policy of a name that will be
     written: policyd loads neither of two policies with one name.
     """
-    if not folder.is_dir():
+    if not directory.is_dir():
         return
     names = {
         document.name: path for path, each in paths.items() for document in each.imported.documents
     }
-    ours = {os.path.realpath(folder / path) for path in paths}
+    ours = {os.path.realpath(directory / path) for path in paths}
     taken = []
-    files, _ = read([folder])
+    files, _ = read([directory])
     for file in files:
         documents = split(file.name, file.data, file.root)[0] if file.real not in ours else ()
         for each in documents:
@@ -69,18 +69,18 @@ def require_new_names(folder: Path, paths: Mapping[Path, ReportedImport]) -> Non
         raise ConfigError(f"{listed}\n  hint: choose an empty directory, and compare the policies")
 
 
-def write(folder: Path, texts: Mapping[Path, str]) -> list[Path]:
+def write(directory: Path, texts: Mapping[Path, str]) -> list[Path]:
     """Write files, by their paths in the directory; return those that are new. Raises ConfigError
     if another file is in the way; then nothing has changed.
     """
-    with file_errors(folder):
-        missing = {path: text for path, text in texts.items() if not (folder / path).exists()}
-        other = [path for path in texts if path not in missing]
-        changed = [path for path in other if (folder / path).read_bytes() != texts[path].encode()]
+    with file_errors(directory):
+        missing = {path: text for path, text in texts.items() if not (directory / path).exists()}
+        other = {directory / path: text for path, text in texts.items() if path not in missing}
+        changed = [path for path, text in other.items() if path.read_bytes() != text.encode()]
         if changed:
-            listed = "\n".join(f"{folder / path} exists, with other content" for path in changed)
+            listed = "\n".join(f"{path} exists, with other content" for path in changed)
             raise ConfigError(f"{listed}\n  hint: choose an empty directory, and compare the files")
         for path, text in missing.items():
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            replace_file(folder / path, text.encode(), mode=_MODE)
-    return [folder / path for path in missing]
+            (directory / path).parent.mkdir(parents=True, exist_ok=True)
+            replace_file(directory / path, text.encode(), mode=_MODE)
+    return [directory / path for path in missing]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from policyd.errors import ConfigError, file_errors
-from policyd.export.static import FOLDERS
+from policyd.export.static import DIRECTORIES
 from policyd.regular_files import replace_file
 
 HEAD = "# Written by policyd export: change the policy and run it again.\n"
@@ -21,48 +21,48 @@ class WrittenFiles:
     removed: tuple[Path, ...]
 
 
-def write(folder: Path, texts: Mapping[Path, str], left: frozenset[str]) -> WrittenFiles:
+def write(directory: Path, texts: Mapping[Path, str], left: frozenset[str]) -> WrittenFiles:
     """Write files, by their paths in the directory, and remove files of former exports.
 
     ``left``: the names of policies that are not exported this time, whose files stay. Raises
     ConfigError if a file of somebody else is in the way; then nothing has changed.
     """
-    with file_errors(folder):
-        foreign = [folder / path for path in texts if not _may_write(folder / path)]
+    with file_errors(directory):
+        foreign = [directory / path for path in texts if not _may_write(directory / path)]
         if foreign:
             listed = "\n".join(f"{each} was not written by policyd export" for each in foreign)
             raise ConfigError(f"{listed}\n  hint: move it, or choose another directory")
-        stale = [each for each in _written_before(folder) if each.stem not in left]
+        stale = [each for each in _written_before(directory) if each.stem not in left]
         for path, text in texts.items():
-            _replace(folder / path, f"{HEAD}{text}".encode())
-        removed = [each for each in stale if each.relative_to(folder) not in texts]
+            _replace(directory / path, f"{HEAD}{text}".encode())
+        removed = [each for each in stale if each.relative_to(directory) not in texts]
         for each in removed:
             each.unlink()
-    return WrittenFiles(tuple(folder / path for path in texts), tuple(removed))
+    return WrittenFiles(tuple(directory / path for path in texts), tuple(removed))
 
 
-def require_outside(folder: Path, sources: Sequence[Path]) -> None:
+def require_outside(directory: Path, sources: Sequence[Path]) -> None:
     """Raise ConfigError for a directory from which the next run would load its own output."""
     for each in sources:
-        if each.is_dir() and folder.resolve().is_relative_to(each.resolve()):
+        if each.is_dir() and directory.resolve().is_relative_to(each.resolve()):
             raise ConfigError(
-                f"{folder} is in {each}, whose policies are exported: the next run would load what "
-                "this one writes\n  hint: choose another directory"
+                f"{directory} is in {each}, whose policies are exported: the next run would load "
+                "what this one writes\n  hint: choose another directory"
             )
 
 
-def path_of(policy: str, folder: str = "") -> Path:
-    """Return the path of a policy's file; ``folder``: the directory of an admission plugin, if
+def path_of(policy: str, directory: str = "") -> Path:
+    """Return the path of a policy's file; ``directory``: the directory of an admission plugin, if
     any.
     """
-    return Path(folder) / f"{policy}{_SUFFIX}"
+    return Path(directory) / f"{policy}{_SUFFIX}"
 
 
-def _written_before(folder: Path) -> Iterator[Path]:
+def _written_before(directory: Path) -> Iterator[Path]:
     """Yield the files of former exports, also of those with other options."""
-    for inner in ("", *FOLDERS.values()):
-        if (folder / inner).is_dir():
-            for each in sorted((folder / inner).iterdir()):
+    for inner in ("", *DIRECTORIES.values()):
+        if (directory / inner).is_dir():
+            for each in sorted((directory / inner).iterdir()):
                 if each.suffix == _SUFFIX and _is_ours(each):
                     yield each
 
