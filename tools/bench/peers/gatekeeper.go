@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 
+	"github.com/go-logr/logr"
 	templates "github.com/open-policy-agent/frameworks/constraint/pkg/apis/templates/v1"
 	constraints "github.com/open-policy-agent/frameworks/constraint/pkg/client"
 	"github.com/open-policy-agent/frameworks/constraint/pkg/client/reviews"
@@ -22,10 +23,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 )
 
 func load(documents [][]byte) evaluator {
+	log.SetLogger(logr.Discard())
 	driver, err := k8scel.New()
 	check(err)
 	client, err := constraints.NewClient(
