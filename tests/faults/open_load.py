@@ -226,10 +226,12 @@ class OpenLoad:
         gaps, start = Random(1), perf_counter()
         due = {each: start + gaps.expovariate(each.rate) for each in self.clients if each.rate}
         while (now := perf_counter()) < start + seconds:
-            for client in due:
-                while due[client] <= now:
-                    client.arrive(due[client])
-                    due[client] += gaps.expovariate(client.rate)
+            for client, first in due.items():
+                moment = first
+                while moment <= now:
+                    client.arrive(moment)
+                    moment += gaps.expovariate(client.rate)
+                due[client] = moment
             self._turn(min(0.001, max(0.0, min(due.values()) - now)))
 
     def saturate(self, seconds: float, client: Client, connections: int) -> None:

@@ -1,5 +1,5 @@
-"""Requests that arrive at random, whatever the server answers (an open model): how long they take at
-shares of the server's peak; and what a request costs with two workers.
+"""Requests that arrive at random, whatever the server answers (an open model): how long they take
+at shares of the server's peak; and what a request costs with two workers.
 
 For latencies the server and the load have a core each and, where that is permitted, the priority of
 real-time processes: otherwise the figures are those of the neighbours. The kernel stops such
