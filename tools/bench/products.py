@@ -73,7 +73,8 @@ class Product:
 def products() -> Iterator[Row]:
     """A row for each point of the curves."""
     if not all(program(name).exists() for name in NAMES):
-        yield "the products", "not built: see the docstring of tools/bench/products.py", ""
+        built = "tests/node/cluster/programs.sh kyverno-bench gatekeeper-bench"
+        yield "the products", f"not built: run `{built}`", ""
         return
     with Engines(1) as engines:
         recorded = core.bodies()
