@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from statistics import median, quantiles
 from tempfile import TemporaryDirectory
+from time import sleep
 
 from tests.faults.open_load import OpenLoad
 from tests.faults.overload import measured
@@ -44,6 +45,7 @@ def latency() -> Iterator[Row]:
             fastest = len(peak.answers.good) / peak.cpu
             yield "peak", f"{fastest:,.0f} requests a second of CPU", "none"
             for share in SHARES:
+                sleep(1)  # otherwise the kernel may stop processes for the time before
                 client.rate = share * fastest
                 load.offer(SECONDS)
                 load.settle(PATIENCE)
