@@ -5,6 +5,7 @@ Errors are JSON bodies ``{"error": ...}`` with the status of the ReviewError.
 
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
+from io import BytesIO
 from time import perf_counter_ns
 from typing import Any
 from urllib.parse import unquote
@@ -47,7 +48,8 @@ class Body:
         self._receive = receive
         self._first = b""
         # One buffer: a body in many small pieces must not use many times its size.
-        self._rest: bytearray | None = None
+        # Unlike a bytearray, a BytesIO hands its bytes over without a copy.
+        self._rest: BytesIO | None = None
         self.size = 0
         self.complete = False
         self.stalled = False
@@ -62,10 +64,11 @@ class Body:
         if piece:
             self.size += len(piece)
             if self._rest is not None:
-                self._rest += piece
+                self._rest.write(piece)
             elif self._first:
-                self._rest = bytearray(self._first)
-                self._rest += piece
+                self._rest = BytesIO()
+                self._rest.write(self._first)
+                self._rest.write(piece)
                 self._first = b""
             else:
                 self._first = piece
@@ -75,7 +78,7 @@ class Body:
         """Return the whole body and drop it here."""
         first, rest = self._first, self._rest
         self._first, self._rest = b"", None
-        return first if rest is None else bytes(rest)
+        return first if rest is None else rest.getvalue()
 
     def abandon(self) -> None:
         """Drop the body: the rest of it did not arrive in time, and nobody reads it any more."""

@@ -12,6 +12,7 @@ import ssl
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from random import Random
 from time import perf_counter
 
 from tests.server.process import trusting
@@ -219,15 +220,19 @@ class OpenLoad:
         return made
 
     def offer(self, seconds: float) -> None:
-        """Let requests arrive at the rate of each client."""
-        start = perf_counter()
-        arrived = dict.fromkeys(self.clients, 0)
+        """Let requests arrive at the rate of each client, at random (a Poisson process). They are
+        timed from when they were due.
+        """
+        gaps, start = Random(1), perf_counter()
+        due = {each: start + gaps.expovariate(each.rate) for each in self.clients if each.rate}
         while (now := perf_counter()) < start + seconds:
-            for client in self.clients:
-                while arrived[client] < (now - start) * client.rate:
-                    arrived[client] += 1
-                    client.arrive(now)
-            self._turn(0.001)
+            for client, first in due.items():
+                moment = first
+                while moment <= now:
+                    client.arrive(moment)
+                    moment += gaps.expovariate(client.rate)
+                due[client] = moment
+            self._turn(min(0.001, max(0.0, min(due.values()) - now)))
 
     def saturate(self, seconds: float, client: Client, connections: int) -> None:
         """Keep this many connections of a client busy."""
@@ -291,7 +296,8 @@ class OpenLoad:
             self._epoll.unregister(number)
 
     def _turn(self, seconds: float) -> None:
-        for number, _ in self._epoll.poll(seconds):
+        select.select([self._epoll], [], [], seconds)  # epoll alone waits in whole milliseconds
+        for number, _ in self._epoll.poll(0):
             connection = self._connections.get(number)
             if connection is not None:
                 connection.ready()

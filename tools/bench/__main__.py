@@ -10,11 +10,15 @@ from tools.bench import (
     curves,
     expressions,
     hostile,
+    image,
+    load,
     memory,
     objects,
     patterns,
     pauses,
     placements,
+    products,
+    reports,
     server,
     start,
 )
@@ -37,8 +41,13 @@ SECTIONS = {
     "objects": objects.objects,
     "memory": memory.memory,
     "connections": connections.connections,
+    "latency": load.latency,
+    "workers": load.workers,
     "pauses": pauses.pauses,
     "placements": placements.placements,
+    "reports": reports.reports,
+    "image": image.image,
+    "products": products.products,
 }
 
 

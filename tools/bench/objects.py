@@ -1,15 +1,20 @@
 """What one large object costs, beside parsing and printing it: annotations, one long value, many
-entries of env, many containers.
+entries of env, many containers; and the memory that a server takes for it.
 """
 
 import copy
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from tests import shared
+from tests.server.process import trusting
+from tests.server.serve import serving
 from tools.bench import core
+from tools.bench.server import Connection, request
 from tools.bench.timing import compare
 
 Row = core.Row
@@ -61,11 +66,17 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], None], int]] = {
 }
 
 
+MUTATIONS = shared.ROOT / "policies/mutation"
+NAMESPACE = {
+    "apiVersion": "v1",
+    "kind": "Namespace",
+    "metadata": {"name": "shop", "labels": {"team": "shop", "node-pool": "general"}},
+}
+
+
 def mutations() -> CompiledPolicySet:
     """The mutations of the library, and the Namespace of the reviews."""
-    metadata = {"name": "shop", "labels": {"team": "shop", "node-pool": "general"}}
-    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
-    return core.policies(shared.ROOT / "policies/mutation").with_namespaces([namespace])
+    return core.policies(MUTATIONS).with_namespaces([NAMESPACE])
 
 
 def body(change: Callable[[dict[str, Any]], None]) -> bytes:
@@ -89,3 +100,21 @@ def objects() -> Iterator[Row]:
             ours, alone = compare(both, ROUNDS)
             figure = f"{ours.micros:,.0f} µs = {ours.ratio(alone):.2f} x parse + print"
             yield f"{what}, {len(lines[0]) >> 10} KB, {name}", figure, target
+    yield from memory()
+
+
+def memory() -> Iterator[Row]:
+    """The most memory that a server has while it answers one large request, above what it had."""
+    small = core.bodies()[0]
+    for webhook, policies in (("validate", core.VAP), ("mutate", MUTATIONS)):
+        for what in ("1 MB in one value", "3 MB"):
+            large = body(CHANGES[what][0])
+            with TemporaryDirectory() as folder, serving(Path(folder), policies) as server:
+                connection = Connection(server.port, trusting())
+                for each in (small, small, large):
+                    before = server.resident()
+                    Path(f"/proc/{server.child.pid}/clear_refs").write_text("5")  # forgets the peak
+                    connection.send(request(each).replace(b"/validate", f"/{webhook}".encode(), 1))
+                    connection.receive()
+                grown = (server.resident("VmHWM") - before) / len(large)
+            yield f"memory of a request, {what}, {webhook}", f"{grown:.1f} x its body", "4 x"

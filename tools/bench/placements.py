@@ -10,7 +10,6 @@ the kernel's accounting of each process, to the nanosecond.
 import asyncio
 import json
 import os
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -34,6 +33,7 @@ from tests.e2e.cluster import BUILT, Cluster, cluster
 from tests.e2e.kubectl import kubeconfig_document
 from tests.shared import BINARIES
 from tools.bench import core
+from tools.bench.server import cpu_seconds
 from tools.crossover.cpu import CpuReading
 from tools.crossover.estimates import Estimate
 from tools.crossover.installing import Installation
@@ -72,7 +72,6 @@ MODES: dict[PlacementMode, str] = {
 SETS = {"16 VAP": (1, 0), "64 VAP": (4, 0), "10 MAP": (0, 10), "16 VAP, 10 MAP": (1, 10)}
 LIMITS = Limits(creates=2000, seconds=600, rounds=20)
 SETTLING = 3.0  # seconds: where two engines refuse the marker, the later one is not seen
-_PER_PROCESS = 2  # CPUCLOCK_SCHED of linux/posix-timers.h
 
 
 class ChildrenCpu:
@@ -84,8 +83,7 @@ class ChildrenCpu:
 
     async def read(self) -> CpuReading:
         """Read it now."""
-        clocks = [(~pid << 3) | _PER_PROCESS for pid in self._processes]
-        spent = sum(time.clock_gettime(clock) for clock in clocks)
+        spent = sum(map(cpu_seconds, self._processes))
         return CpuReading(spent, tuple(map(float, self._processes)))
 
 

@@ -3,6 +3,7 @@
 #
 #   programs.sh [TARGET…]   kubernetes etcd containerd cni system pause helm prometheus cert-manager
 #                           registry crane cosign krew (default: these), kubectl kyverno gatekeeper
+#                           kyverno-bench gatekeeper-bench
 #
 # Nothing is installed: `go` downloads modules, and `apt-get download` packages that are unpacked into a folder.
 # common.sh says where the programs go.
@@ -189,6 +190,19 @@ gatekeeper() {
   go build -mod=mod -ldflags "-s -w" -o "$BIN/gatekeeper" .
 }
 
+# Programs of tools/bench that call the engine of a product.
+kyverno-bench() { bench_program github.com/kyverno/kyverno $KYVERNO; }
+
+gatekeeper-bench() { bench_program github.com/open-policy-agent/gatekeeper/v3 $GATEKEEPER; }
+
+bench_program() { # bench_program MODULE VERSION: of the target
+  missing "$target" || return 0
+  enter_source "$1" "$2"
+  mkdir -p cmd/bench
+  cp "$root/tools/bench/peers/loop.go" "$root/tools/bench/peers/${target%-bench}.go" cmd/bench/
+  go build -mod=mod -ldflags "-s -w" -o "$BIN/$target" ./cmd/bench
+}
+
 one_program() { # one_program MODULE VERSION FOLDER: the program has the name of its folder
   missing "${3##*/}" || return 0
   enter_source "$1" "$2"
@@ -202,7 +216,7 @@ quietly() { "$@" >"$scratch/log" 2>&1 || { tail -20 "$scratch/log" >&2; return 1
 for target in "$@"; do
   case $target in
     kubernetes | etcd | containerd | cni | system | pause | helm | prometheus | cert-manager) ;;
-    registry | crane | cosign | krew | kubectl | kyverno | gatekeeper) ;;
+    registry | crane | cosign | krew | kubectl | kyverno | gatekeeper | kyverno-bench | gatekeeper-bench) ;;
     *)
       echo "unknown target $target" >&2
       exit 2
