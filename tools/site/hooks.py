@@ -75,6 +75,11 @@ def on_page_markdown(text: str, page: Any, **_: Any) -> str:
     )
 
 
+def on_page_content(html: str, **_: Any) -> str:
+    """Adapt the tables of a page."""
+    return markdown.breakable(html)
+
+
 def on_post_page(output: str, **_: Any) -> str:
     """Name the dialog of the search for screen readers."""
     return output.replace('role="dialog"', 'role="dialog" aria-label="Search"', 1)
