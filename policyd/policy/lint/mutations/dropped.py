@@ -13,7 +13,7 @@ from policyd.json_types import FieldPath
 from policyd.policy.kinds.served import Resources
 from policyd.policy.kinds.subresources import ANY_STEP, Subresource, subresources_named
 from policyd.policy.lint.guards.forms import Place
-from policyd.policy.lint.mutations.written import Write, writes
+from policyd.policy.lint.mutations.written import MutatedPlace, writes
 from policyd.policy.lint.run import LintRun
 from policyd.policy.model.expressions import HeldMutation, expressions_of, mutations_of
 from policyd.policy.model.findings import FormProblem, path_text
@@ -72,7 +72,7 @@ def dropped(run: LintRun) -> Iterator[Problem]:
             for match in _idle(matches, written):
                 yield document.problem(_pointless(match), "advice")
         for mutation, places in mutations:
-            first: dict[Place, Write] = {}
+            first: dict[Place, MutatedPlace] = {}
             for write in places:
                 first.setdefault(write.place, write)
             for place, write in first.items():
@@ -121,7 +121,9 @@ def _pointless(match: _Match) -> FormProblem:
     return FormProblem(match.path, message, f"remove {match.name}", rule=RULE)
 
 
-def _lost(document: Document, mutation: HeldMutation, write: Write, match: _Match) -> Problem:
+def _lost(
+    document: Document, mutation: HeldMutation, write: MutatedPlace, match: _Match
+) -> Problem:
     message = f"{path_text(write.place)} is lost: {match.kept}"
     home = f"{match.resource}/status" if write.place[:1] == ("status",) else match.resource
     hint = "write what is stored" if home in (ANY_STEP, match.name) else f"match {home}"

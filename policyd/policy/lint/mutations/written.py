@@ -26,7 +26,7 @@ _KEY = "name"  # of most keyed lists: it names the item
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
+class MutatedPlace:
     """A place that a mutation writes, and where it does: an offset in the expression, or a path in
     the overlay.
     """
@@ -46,7 +46,7 @@ class Write:
         return document.placed(source.at(self.at, found), path_text((*mutation.path, "expression")))
 
 
-def writes(mutation: HeldMutation) -> Iterator[Write]:
+def writes(mutation: HeldMutation) -> Iterator[MutatedPlace]:
     """Yield what a mutation writes."""
     if mutation.kind.mutator is None:
         yield from _of_overlay(mutation.held, (), ())
@@ -64,7 +64,7 @@ def writes(mutation: HeldMutation) -> Iterator[Write]:
         for name, writing in (("path", op != "test"), ("from", op == "move")):
             path = read_path(given[name]) if writing and name in given else None
             if path is not None:
-                yield Write(tuple(map(_step, path.steps)), given[name].pos)
+                yield MutatedPlace(tuple(map(_step, path.steps)), given[name].pos)
 
 
 def _step(step: str | Expr) -> str:
@@ -72,7 +72,7 @@ def _step(step: str | Expr) -> str:
     return ANY_STEP if index else str(step)
 
 
-def _of_object(node: Expr, place: Place) -> Iterator[Write]:
+def _of_object(node: Expr, place: Place) -> Iterator[MutatedPlace]:
     for each in results(node):
         listed = items(each)
         if isinstance(each, StructExpr) and each.fields:
@@ -88,10 +88,10 @@ def _of_object(node: Expr, place: Place) -> Iterator[Write]:
             for item in listed:
                 yield from _of_object(item, (*place, ANY_STEP))
         else:
-            yield Write(place, each.pos)
+            yield MutatedPlace(place, each.pos)
 
 
-def _of_overlay(tree: Any, place: Place, path: FieldPath) -> Iterator[Write]:
+def _of_overlay(tree: Any, place: Place, path: FieldPath) -> Iterator[MutatedPlace]:
     if isinstance(tree, dict) and tree:
         for key, member in tree.items():
             mark, name = split_if_known(key)
@@ -101,7 +101,7 @@ def _of_overlay(tree: Any, place: Place, path: FieldPath) -> Iterator[Write]:
         for index, item in enumerate(tree):
             yield from _of_overlay(item, (*place, ANY_STEP), (*path, index))
     else:
-        yield Write(place, path)
+        yield MutatedPlace(place, path)
 
 
 def _is_identity(name: str, place: Place) -> bool:
