@@ -27,10 +27,14 @@ from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.compile.reads.compiled_reads import CompiledRead
 from policyd.policy.kinds.controllers import CONTROLLERS, controller_constraints
+from policyd.policy.model.match import matches_pods
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source.loaded_documents import Document, Sources
 
 _Documents = Mapping[tuple[str, str], Document]
+_PODS_ONLY = (
+    "checks the Pods when the controller creates them, not the template: podControllers is not set"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,8 +214,12 @@ def _binding_reason(document: Document | None, fits: bool, sent: _Sent) -> Match
 def _controllers(policy: CompiledPolicy, document: Document, sent: _Sent) -> MatchReason | None:
     """Return why the policy checks a controller's template, or not; None if not applicable."""
     request = sent.request
-    if policy.controllers is None or request.resource[2] not in CONTROLLERS:
+    if request.resource[2] not in CONTROLLERS:
         return None
+    if policy.controllers is None:
+        rules = _constraints(document).get("resourceRules") or []
+        checks_pods = document.kind == "Policy" and any(map(matches_pods, rules))
+        return MatchReason(False, _PODS_ONLY) if checks_pods else None
     if sent.pod_view is None or request.sub_resource:
         return MatchReason(False, "podControllers: the object has no Pod template")
     if policy.sort_key in sent.by_template:

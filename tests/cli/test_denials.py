@@ -73,7 +73,10 @@ def test_a_table_names_what_was_denied(server: Process, tmp_path: Path) -> None:
         assert [row["uid"] for row in found] == want
     done = denials(*where, "--policy", "other")
     assert (done.returncode, done.stdout) == (0, "")
-    assert re.fullmatch(rf"nothing was denied by policy other since {time}\n", done.stderr)
+    assert re.fullmatch(
+        rf"nothing was denied by policy other since {time}; each replica has its own denials\n",
+        done.stderr,
+    )
     shown = in_terminal("denials", *where, cwd=tmp_path, columns=100)
     assert "\x1b[31mdenied" in shown
     assert max(map(len, re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines())) <= 100

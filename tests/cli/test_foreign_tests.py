@@ -10,6 +10,7 @@ from policyd.cli import policyd
 from tests.importers.sources import DATA, write
 
 NODE_PORT = DATA / "kyverno" / "best-practices-vpol" / "restrict-node-port"
+MUTATED = DATA / "kyverno" / "other" / "add-default-resources"
 LABELS = DATA / "gatekeeper" / "general" / "requiredlabels"
 
 
@@ -34,6 +35,14 @@ def test_they_run_against_the_imported_policies(policies: Path, folder: Path) ->
     cases = json.loads(done.stdout)
     assert len(cases) > 2
     assert all(each["passed"] for each in cases)
+
+
+def test_policies_in_shadow_are_tested_as_they_will_be_enforced(tmp_path: Path) -> None:
+    done = run("import", MUTATED, "--shadow", "--verify", "-o", tmp_path)
+    assert done.exit_code == 0, done.stdout
+    assert "3 of 3 rows of the tests of imported policies agree" in done.stdout
+    later = run("test", tmp_path, MUTATED)
+    assert later.exit_code == 0, later.stdout
 
 
 def test_a_row_that_differs_fails(policies: Path, tmp_path: Path) -> None:

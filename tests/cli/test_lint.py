@@ -165,10 +165,10 @@ def test_advice_is_no_error(tmp_path: Path) -> None:
 
 
 def test_strict_proves_that_mutations_are_idempotent(tmp_path: Path) -> None:
-    value = "object.spec.?priority.orValue(0) + 1"
-    expression = f"[JSONPatch{{op: 'add', path: '/spec/priority', value: {value}}}]"
+    value = "object.spec.?activeDeadlineSeconds.orValue(0) + 1"
+    expression = f"[JSONPatch{{op: 'add', path: '/spec/activeDeadlineSeconds', value: {value}}}]"
     growing = sound(mutations=[json_patch(expression)])
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {}, "spec": {"priority": 1}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {}, "spec": {"activeDeadlineSeconds": 1}}
     cases: list[JSONObject] = [
         {"name": "grows", "request": {"object": pod}},
         {"name": "may grow", "request": {"object": pod}, "idempotent": False},
@@ -183,7 +183,7 @@ def test_strict_proves_that_mutations_are_idempotent(tmp_path: Path) -> None:
     assert (first["rule"], first["severity"], first["line"]) == ("not-idempotent", "error", 3)
     assert first["message"] == (
         "case 'grows': a second run of the mutations returns "
-        '[{"op":"replace","path":"/spec/priority","value":3}]'
+        '[{"op":"replace","path":"/spec/activeDeadlineSeconds","value":3}]'
     )
     assert second["message"].startswith("case 'no file' cannot be run: ")
 

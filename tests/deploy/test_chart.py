@@ -43,6 +43,13 @@ def test_lint_has_no_complaint(values: tuple[str, ...]) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_notes_name_what_happens_to_violations() -> None:
+    dry = ("install", "policyd", str(CHART), "-n", "policyd", "--dry-run=client")
+    notes = helm(*dry, "--set", "policies.podSecurityActions={Warn,Audit}").stdout
+    assert "(baseline) have the actions Warn, Audit" in notes
+    assert "have the actions" not in helm(*dry, "--set", "policies.podSecurity=").stdout
+
+
 def test_the_default_values_fit_the_schema() -> None:
     Draft202012Validator.check_schema(SCHEMA)
     Draft202012Validator(SCHEMA).validate(VALUES)

@@ -197,6 +197,18 @@ def test_template_is_judged_as_a_pod() -> None:
     assert not found.reason.applies
 
 
+def test_a_policy_for_pods_says_when_it_checks_those_of_a_controller() -> None:
+    found = story(policy(validations=TRUE), deployment())
+    assert found.controllers is not None
+    assert not found.controllers.applies
+    assert found.controllers.text == (
+        "checks the Pods when the controller creates them, not the template: podControllers is not set"
+    )
+    services = policy("sample", rule("services"), validations=TRUE)
+    assert story(services, deployment()).controllers is None
+    assert story(policy(validations=TRUE)).controllers is None
+
+
 def test_mutations_tell_what_each_changed() -> None:
     patch = "[JSONPatch{op: 'add', path: '/metadata/labels/x', value: 'y'}]"
     found = story(policy(mutations=[json_patch(patch)]))

@@ -72,6 +72,14 @@ def test_anchors_are_those_of_github() -> None:
     assert markdown.slug("Fail & Ignore", "-") == "fail--ignore"
 
 
+def test_long_names_in_tables_may_break() -> None:
+    name = "policyd_watch_healthy_for_seconds"
+    page = f"<p><code>{name}</code></p><td><code>{name}</code> <code>a_b</code></td>"
+    assert markdown.breakable(page) == page.replace(
+        f"<td><code>{name}", "<td><code>" + name.replace("_", "_<wbr>")
+    )
+
+
 def test_diagrams_are_part_of_the_page() -> None:
     page = markdown.adapted("![The path](../images/request.svg)\n")
     assert page.startswith("<svg ") and "prefers-color-scheme" not in page

@@ -60,6 +60,7 @@ def main(whole: Path) -> int:
     problems = list(loaded(site))
     print("\n".join(problems) or f"{site}: {len(list(site.rglob('*.html')))} pages")
     print(f"versions: {', '.join(list_versions(whole))}")
+    print(f"to read it with search and the menu of versions: python3 -m http.server -d {whole}")
     return bool(problems)
 
 

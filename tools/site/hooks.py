@@ -70,9 +70,16 @@ def on_files(files: Any, config: Any) -> Any:
 def on_page_markdown(text: str, page: Any, **_: Any) -> str:
     """Adapt a page."""
     uri = page.file.src_uri
+    if uri == "README.md":
+        page.meta["hide"] = ["navigation"]  # it has one link, to this page
     return markdown.adapted(
         text if uri.startswith("source/") else links.rewritten(text, f"docs/{uri}")
     )
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Adapt the tables of a page."""
+    return markdown.breakable(html)
 
 
 def on_post_page(output: str, **_: Any) -> str:

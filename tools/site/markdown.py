@@ -8,6 +8,9 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 FENCE = re.compile(r"^( *)(`{3,})")
 DIAGRAM = re.compile(r"^!\[[^]]*\]\((?:\.\./)*(images/[\w-]+\.svg)\)$", re.MULTILINE)
 SPAN = re.compile(r"`[^`]+`")
+CELL = re.compile(r"<td[^>]*>.*?</td>", re.DOTALL)
+LONG_NAME = re.compile(r"(?<=[ >])[^\s<>&;]{25,}(?=[^<>]*</code>)")
+PART = re.compile(r"[_/,={(.]")
 
 
 def slug(heading: str, separator: str) -> str:
@@ -41,6 +44,15 @@ def lines(text: str) -> Iterator[str]:
 def wanted(indent: int) -> int:
     """The indentation for Python-Markdown: each two or three spaces are a level, of four."""
     return 4 * ((indent + 2) // 3) if indent else 0
+
+
+def breakable(html: str) -> str:
+    """A page whose long names in tables may break, behind their parts."""
+
+    def broken(cell: re.Match[str]) -> str:
+        return LONG_NAME.sub(lambda name: PART.sub(r"\g<0><wbr>", name[0]), cell[0])
+
+    return CELL.sub(broken, html)
 
 
 def inline(found: re.Match[str]) -> str:

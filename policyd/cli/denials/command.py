@@ -114,7 +114,8 @@ def none_text(page: DenialPage, namespace: str | None, policy: str | None) -> st
     what = f" by policy {policy}" if policy else ""
     where = f" in namespace {namespace}" if namespace else ""
     since = datetime.fromtimestamp(page.complete_since / 1e6, UTC)
-    return f"nothing was denied{what}{where} since {since:%Y-%m-%dT%H:%M:%SZ}"
+    from_when = f"since {since:%Y-%m-%dT%H:%M:%SZ}"
+    return f"nothing was denied{what}{where} {from_when}; each replica has its own denials"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from policyd.placement.placed_documents import key_of, label_of
 from policyd.webhooks.configuration_paths import RESOURCES
 from policyd.webhooks.endpoints import endpoint_slices, ready_endpoints
 from policyd.webhooks.reach.policy_reach import reach
+from policyd.webhooks.rendering.edit_webhook import GATE
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ def _ready(objects: "Objects", service: ServiceAddress) -> int:
 
 def drift(wanted: Sequence[JSONObject], actual: Sequence[JSONObject], name: str) -> Iterator[str]:
     """Yield where the configurations of a cluster differ from rendered ones. Fields that are not
-    rendered belong to others.
+    rendered belong to others, and the webhook for edits of policies to no policy.
     """
     by_kind = {
         each["kind"]: each
@@ -192,10 +193,12 @@ def drift(wanted: Sequence[JSONObject], actual: Sequence[JSONObject], name: str)
                     yield f"{hook['name']} has another value of {field}"
             if "matchConditions" not in hook and other.get("matchConditions"):
                 yield f"{hook['name']} has another value of matchConditions"
+        hooks.pop(GATE, None)
         for surplus in hooks:
             yield f"{kind} {name} has the webhook {surplus}, which no policy needs"
-    for kind in by_kind:
-        yield f"{kind} {name} is not needed by any policy"
+    for kind, found in by_kind.items():
+        if any(hook["name"] != GATE for hook in found["webhooks"]):
+            yield f"{kind} {name} is not needed by any policy"
 
 
 def _same(wanted: JSON, actual: JSON) -> bool:

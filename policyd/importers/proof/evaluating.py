@@ -1,4 +1,6 @@
-"""Evaluate one request with the policies of one import, as a server does. Compares nothing."""
+"""Evaluate one request with the policies of one import, as a server does once every rollout is
+over. Compares nothing.
+"""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -37,7 +39,7 @@ def decide(
     """
     seen = names if evaluated is None else evaluated
     # The tests' own tools know no permissions of users but those that a test gives them.
-    known = with_state(policies, trial.state).reading(())
+    known = with_state(policies.enforced, trial.state).reading(())
     admitter = Admitter(known, StaticAuthorizer(()))
     try:
         found = admitter.admit(trial.review, only=lambda each: each.name in seen)

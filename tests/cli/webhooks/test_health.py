@@ -8,6 +8,7 @@ import pytest
 from policyd.cli.webhooks.status import bundle_faults, drift, own_webhooks
 from policyd.json_types import JSONObject
 from policyd.webhooks.rendering.configurations import render
+from policyd.webhooks.rendering.edit_webhook import GATE
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
 from policyd.webhooks.validation.decoding import with_defaults
 from tests.builders.policies import policy
@@ -45,6 +46,8 @@ DRIFT: list[tuple[list[JSONObject], list[str]]] = [
     ([stored(name="y.policyd.dev")],
      [f"{KIND} has no webhook {HOOK}", f"{KIND} has the webhook y.policyd.dev, which no policy needs"]),
     ([other()], [f"{KIND} has the webhook x.policyd.dev, which no policy needs"]),
+    ([other(name=GATE)], []),
+    ([stored(name=GATE)], [f"{KIND} has no webhook {HOOK}"]),
     ([stored(), {**stored(), "kind": "MutatingWebhookConfiguration"}],
      ["MutatingWebhookConfiguration policyd is not needed by any policy"]),
     ([stored(), {**stored(), "kind": "MutatingWebhookConfiguration", "webhooks": []}], []),
@@ -55,6 +58,11 @@ DRIFT: list[tuple[list[JSONObject], list[str]]] = [
 @pytest.mark.parametrize(("actual", "faults"), DRIFT)
 def test_drift(actual: list[JSONObject], faults: list[str]) -> None:
     assert list(drift([RENDERED], actual, "policyd")) == faults
+
+
+def test_the_webhook_for_edits_belongs_to_no_policy() -> None:
+    assert list(drift([], [stored(name=GATE)], "policyd")) == []
+    assert list(drift([], [stored()], "policyd")) == [f"{KIND} is not needed by any policy"]
 
 
 def test_only_webhooks_that_call_policyd_count() -> None:

@@ -7,23 +7,14 @@ that stores nothing of what the policy writes. Evaluates nothing.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
-from policyd.cel.syntax.ast import Expr, MapExpr, StructExpr
-from policyd.cel.syntax.parser import parse
-from policyd.cel.syntax.source import Source
-from policyd.errors import CelSyntaxError, Problem
+from policyd.errors import Problem
 from policyd.json_types import FieldPath
-from policyd.mutation.overlays.directives import DIRECTIVE
-from policyd.pattern.marks import Mark, split_if_known
 from policyd.policy.kinds.served import Resources
 from policyd.policy.kinds.subresources import ANY_STEP, Subresource, subresources_named
 from policyd.policy.lint.guards.forms import Place
-from policyd.policy.lint.mutations.parents import operations
-from policyd.policy.lint.mutations.paths import read_path
-from policyd.policy.lint.mutations.results import items, results
+from policyd.policy.lint.mutations.written import MutatedPlace, writes
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.writes import constant, fields_of
 from policyd.policy.model.expressions import HeldMutation, expressions_of, mutations_of
 from policyd.policy.model.findings import FormProblem, path_text
 from policyd.policy.model.kinds import AnyPolicy, Policy
@@ -31,21 +22,9 @@ from policyd.policy.model.match import covers
 from policyd.policy.source.loaded_documents import Document
 
 RULE = "dropped-write"
-_OWN = ("apiVersion", "kind")
-_KEY = "name"  # of most keyed lists: it names the item
 _NODES = ("", "nodes")  # the kubelet creates a Node with its status
 # Names that may distinguish the matched resources.
 _TELLING = ("ubResource", ".kind", ".resource", ".operation")
-
-
-@dataclass(frozen=True, slots=True)
-class _Write:
-    """A place that a mutation writes, and where it does: an offset in the expression, or a path in
-    the overlay.
-    """
-
-    place: Place
-    at: int | FieldPath
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +66,14 @@ def dropped(run: LintRun) -> Iterator[Problem]:
     """Yield the advice for all policies, in file order."""
     for document, policy in run.policies():
         matches = list(dict.fromkeys(_matches(policy, run.resources)))
-        mutations = [(each, list(_writes(each))) for each in mutations_of(document.raw)]
-        written = [write.place for _, writes in mutations for write in writes]
+        mutations = [(each, list(writes(each))) for each in mutations_of(document.raw)]
+        written = [write.place for _, places in mutations for write in places]
         if _only_mutates(document, policy):
             for match in _idle(matches, written):
                 yield document.problem(_pointless(match), "advice")
-        for mutation, writes in mutations:
-            first: dict[Place, _Write] = {}
-            for write in writes:
+        for mutation, places in mutations:
+            first: dict[Place, MutatedPlace] = {}
+            for write in places:
                 first.setdefault(write.place, write)
             for place, write in first.items():
                 if not any(match.stores(place) for match in matches):
@@ -137,80 +116,15 @@ def _drops_status(group: str, resource: str, known: Resources) -> bool:
     return found is not None and "status" in found.subresources and (group, resource) != _NODES
 
 
-def _writes(mutation: HeldMutation) -> Iterator[_Write]:
-    if mutation.kind.mutator is None:
-        yield from _of_overlay(mutation.held, (), ())
-        return
-    try:
-        tree = parse(mutation.held["expression"])
-    except CelSyntaxError:
-        return  # reported when the expression is compiled
-    if mutation.kind.merges:
-        yield from _of_object(tree, ())
-        return
-    for node in operations(tree):
-        given = fields_of(node)
-        op = constant(given.get("op"))
-        for name, writing in (("path", op != "test"), ("from", op == "move")):
-            path = read_path(given[name]) if writing and name in given else None
-            if path is not None:
-                yield _Write(tuple(map(_step, path.steps)), given[name].pos)
-
-
-def _step(step: str | Expr) -> str:
-    index = not isinstance(step, str) or step == "-" or step.isdigit()
-    return ANY_STEP if index else str(step)
-
-
-def _of_object(node: Expr, place: Place) -> Iterator[_Write]:
-    for each in results(node):
-        listed = items(each)
-        if isinstance(each, StructExpr) and each.fields:
-            for field in each.fields:
-                if not _is_identity(field.name, place):
-                    yield from _of_object(field.value, (*place, field.name))
-        elif isinstance(each, MapExpr) and each.entries:
-            for entry in each.entries:
-                key = constant(entry.key)
-                step = key if isinstance(key, str) else ANY_STEP
-                yield from _of_object(entry.value, (*place, step))
-        elif listed:
-            for item in listed:
-                yield from _of_object(item, (*place, ANY_STEP))
-        else:
-            yield _Write(place, each.pos)
-
-
-def _of_overlay(tree: Any, place: Place, path: FieldPath) -> Iterator[_Write]:
-    if isinstance(tree, dict) and tree:
-        for key, member in tree.items():
-            mark, name = split_if_known(key)
-            if mark in (Mark.NONE, Mark.ADD) and key != DIRECTIVE and not _is_identity(name, place):
-                yield from _of_overlay(member, (*place, name), (*path, key))
-    elif isinstance(tree, list) and tree:
-        for index, item in enumerate(tree):
-            yield from _of_overlay(item, (*place, ANY_STEP), (*path, index))
-    else:
-        yield _Write(place, path)
-
-
-def _is_identity(name: str, place: Place) -> bool:
-    """Whether a field identifies the object or the item of a list that is merged."""
-    return name in _OWN if not place else name == _KEY and place[-1] == ANY_STEP
-
-
 def _pointless(match: _Match) -> FormProblem:
     message = f"{match.kept}: nothing that the policy writes"
     return FormProblem(match.path, message, f"remove {match.name}", rule=RULE)
 
 
-def _lost(document: Document, mutation: HeldMutation, write: _Write, match: _Match) -> Problem:
+def _lost(
+    document: Document, mutation: HeldMutation, write: MutatedPlace, match: _Match
+) -> Problem:
     message = f"{path_text(write.place)} is lost: {match.kept}"
     home = f"{match.resource}/status" if write.place[:1] == ("status",) else match.resource
     hint = "write what is stored" if home in (ANY_STEP, match.name) else f"match {home}"
-    if isinstance(write.at, tuple):
-        path = (*mutation.path, *write.at)
-        return document.problem(FormProblem(path, message, hint, True, RULE), "advice")
-    found = Problem(message, hint=hint, rule=RULE, severity="advice")
-    source = Source(mutation.held["expression"])
-    return document.placed(source.at(write.at, found), path_text((*mutation.path, "expression")))
+    return write.problem(document, mutation, message, hint, RULE)
