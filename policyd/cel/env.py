@@ -35,7 +35,7 @@ class Environment:
     """The declarations of one version of Kubernetes."""
 
     variables: Mapping[str, Type] = field(default_factory=dict)
-    structs: Structs = field(default_factory=Structs)
+    structs: Structs = field(default_factory=lambda: Structs({}))
     patch_types: bool = False
     version: KubernetesVersion = NEWEST
 
@@ -44,7 +44,7 @@ class Environment:
         """Return every library and untyped admission variables: for ``policyd eval``."""
         names = ("object", "oldObject", "request", "namespaceObject", "params", "variables")
         variables = dict.fromkeys(names, DYN) | _authorizer()
-        return cls(variables, Structs(patches=True), patch_types=True, version=version)
+        return cls(variables, Structs({}, patches=True), patch_types=True, version=version)
 
     @classmethod
     def admission(

@@ -12,6 +12,7 @@ from policyd.cel.syntax.ast import Checked
 from policyd.cel.syntax.parser import parse
 from policyd.cel.types.declarations import OverloadDecl, Scope, group, parse_signature, parse_type
 from policyd.cel.types.functions import functions as known
+from policyd.cel.types.structs import Structs
 from policyd.errors import CelTypeError
 from policyd.versions import NEWEST
 from tests.conformance.tagged import decode, same
@@ -51,7 +52,9 @@ def scope(row: Row) -> Scope:
     entries = row.get("type_env", [])
     variables = {entry["name"]: parse_type(entry["type"]) for entry in entries if "type" in entry}
     functions = [declared(entry) for entry in entries if "overloads" in entry]
-    return Scope(variables, group([*STANDARD, *functions]), container=row.get("container", ""))
+    return Scope(
+        variables, group([*STANDARD, *functions]), Structs({}), container=row.get("container", "")
+    )
 
 
 def outcome(row: Row) -> tuple[Checked | None, Any]:

@@ -12,6 +12,7 @@ from policyd.cel.estimate.cost import SizePath, Sizes, estimate
 from policyd.cel.syntax.parser import parse
 from policyd.cel.types.declarations import OverloadDecl, Scope, group, parse_signature, parse_type
 from policyd.cel.types.functions import functions as known
+from policyd.cel.types.structs import Structs
 from policyd.cel.types.types import Type
 from policyd.versions import NEWEST
 from tests.shared import conformance
@@ -32,7 +33,7 @@ def functions(*, optionals: bool = True) -> Mapping[str, tuple[OverloadDecl, ...
 def judge(row: Row, variables: Mapping[str, Type], sizes: Sizes, want: dict[str, int]) -> str:
     """What is wrong; empty if nothing is. As in the tests, literals of mixed types pass."""
     declared = functions(optionals="optionals" in row.get("env", ("optionals",)))
-    checked = check(row["expr"], parse(row["expr"]), Scope(variables, declared))
+    checked = check(row["expr"], parse(row["expr"]), Scope(variables, declared, Structs({})))
     found = estimate(checked, sizes)
     return "" if found._asdict() == want else f"{found}, not {want}"
 

@@ -1,7 +1,7 @@
 """Declarations: overloads parsed from their signatures, and the scope of an expression."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from policyd.cel.types import types
 from policyd.cel.types.types import Kind, Type, TypeProvider
@@ -130,19 +130,6 @@ _TYPE_NAMES_OF_DYN: Mapping[str, Type] = {
 CONSTANTS: Mapping[str, int] = {"google.protobuf.NullValue.NULL_VALUE": 0}
 
 
-class NoStructs:
-    """The provider for an environment without struct types."""
-
-    def find(self, name: str) -> Type | None:
-        return None
-
-    def field(self, struct: Type, name: str) -> Type | None:
-        return None
-
-    def fields(self, struct: Type) -> Iterable[str]:
-        return ()
-
-
 @dataclass(frozen=True)
 class Scope:
     """All declared names.
@@ -151,9 +138,9 @@ class Scope:
     exists; ``.x`` is always ``x``. Kubernetes' container is empty.
     """
 
-    variables: Mapping[str, Type] = field(default_factory=dict)
-    functions: Mapping[str, tuple[OverloadDecl, ...]] = field(default_factory=dict)
-    provider: TypeProvider = field(default_factory=NoStructs)
+    variables: Mapping[str, Type]
+    functions: Mapping[str, tuple[OverloadDecl, ...]]
+    provider: TypeProvider
     container: str = ""
     version: KubernetesVersion = NEWEST
 

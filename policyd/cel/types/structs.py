@@ -9,7 +9,6 @@ Messages are unwrapped at once: a wrapper becomes its value, a ``Struct`` a map.
 them. ``policyd/_core/eval/messages`` creates them.
 """
 
-import dataclasses
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -66,7 +65,7 @@ _JSON_PATCH_FIELDS = {"op": STRING, "path": STRING, "from": STRING, "value": DYN
 class Structs:
     """The struct types of one environment; ``patches`` adds ``JSONPatch`` and every ``Object…``."""
 
-    known: Mapping[str, Mapping[str, Type]] = dataclasses.field(default_factory=dict)
+    known: Mapping[str, Mapping[str, Type]]
     patches: bool = False
 
     def find(self, name: str) -> Type | None:
