@@ -67,7 +67,8 @@ class Environment:
         each variable of a policy sees those before it.
         """
         structs = Structs({**self.structs.known, VARIABLES.name: fields}, self.structs.patches)
-        return replace(self, variables={**self.variables, "variables": VARIABLES}, structs=structs)
+        variables = {**self.variables, "variables": VARIABLES}
+        return Environment(variables, structs, self.patch_types, self.version)
 
     def check(self, text: str, *, expect: tuple[Type, ...] = ()) -> Checked:
         """Return the checked expression; its type is one of ``expect``, or any if that is empty.

@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from policyd.gc_policy import collect_seldom
 from policyd.policy.compile import compiler
 from policyd.policy.model.expressions import PolicyExpression, expressions_of
 from policyd.policy.source import loader
@@ -63,7 +64,8 @@ def seconds(folder: Path) -> float:
 
 
 def crowd() -> Iterator[Row]:
-    """The CPU of loading, for each kind of crowd."""
+    """The CPU of loading, for each kind of crowd, with garbage collected as in a command."""
+    collect_seldom()
     with TemporaryDirectory() as name:
         folder = Path(name)
         listed = [text for _, text in start.texts(COUNT)]

@@ -15,6 +15,11 @@ from policyd.cel.syntax.ast cimport (
 )
 
 
+cdef class _Room:
+    cdef object _lock
+    cdef Py_ssize_t _users, _before
+
+
 cpdef tuple children(Expr node)
 
 

@@ -1,7 +1,6 @@
 """Turn the records of a traced evaluation into a tree of steps for users. Prints nothing."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -66,7 +65,7 @@ class TreeBuilder:
         variables: list[tuple[str, Step]] = []
         for definition in scope.variables:
             inner = self.steps(definition)
-            whole = replace(inner.root, text=inner.text)  # as it is written
+            whole = inner.root._replace(text=inner.text)  # as it is written
             variables += [*inner.variables, (definition.expression.variable, whole)]
         made = Steps(expression.label, expression.checked.text, root, tuple(variables))
         self._computed[id(record)] = made
@@ -245,7 +244,7 @@ class TreeBuilder:
         for term in terms_of(expr, expr.function):
             step = self.step(term, scope)
             same = step.state == "done" and _same(step.value, record.value)
-            made.append(replace(step, deciding=decided and same))
+            made.append(step._replace(deciding=decided and same))
             decided = decided and not same
         return _Below(made, _union([each for each in made if each.deciding] or made))
 

@@ -20,6 +20,7 @@ class Read(NamedTuple):
 
 Reads = frozenset[Read]
 NOTHING: Reads = frozenset()
+_HOLDERS = (dict, list)  # dict | list would be made for each value
 
 
 class ObjectFields:
@@ -36,11 +37,12 @@ class ObjectFields:
         waiting: list[tuple[JSON, FieldPath]] = [(root, ())]
         while waiting:
             value, path = waiting.pop()
-            if not isinstance(value, dict | list) or self._paths.get(id(value), path) is None:
+            if self._paths.get(id(value), path) is None:
                 continue
             # A value at two paths is at neither for sure, and neither are its parts.
             self._paths[id(value)] = None if id(value) in self._paths else path
-            waiting += [(held, (*path, key)) for key, held in _held(value)]
+            inside = _held(value)
+            waiting += [(held, (*path, key)) for key, held in inside if isinstance(held, _HOLDERS)]
 
     def path_of(self, value: object) -> FieldPath | None:
         """Return the path of an object or a list; None if it is not in the object, and for others,

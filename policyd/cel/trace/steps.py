@@ -6,15 +6,14 @@ ended in an error, the part that failed is below it. A chain of ``&&`` is one st
 a macro is one step with a step for each recorded round.
 """
 
-from dataclasses import dataclass
 from typing import Literal as OneOf
+from typing import NamedTuple
 
 from policyd._core.values.errors import CelError
 from policyd.cel.trace.reads import NOTHING, Reads
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """A part of an expression, or one round of a macro (``round``: the text is its variables).
 
     ``value`` is a CEL value or a CelError; for a round, its variable's value, or both in a list.
@@ -46,8 +45,7 @@ class Step:
         return isinstance(self.value, CelError)
 
 
-@dataclass(frozen=True, slots=True)
-class Steps:
+class Steps(NamedTuple):
     """One evaluation of one expression; ``variables`` are those that it was the first to use."""
 
     label: str

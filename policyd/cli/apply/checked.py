@@ -1,6 +1,6 @@
 """A checked object, the options of its output and the counts of all results. Prints nothing."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from policyd.offline.admitting import Admission, Violation
 from policyd.offline.tracing import TracedPolicies
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.loaded_documents import Document, Sources
+from policyd.policy.source.places import Origin
 
 FilePlace = tuple[int, int]  # line and column
 FAIL_ON = ("warn", "error", "would-deny")
@@ -44,12 +45,24 @@ class CheckedObject:
             self.places[field] = self.document.field_place(field) if known else (0, 0)
         return self.places[field]
 
-    def find_places(self) -> dict[str, FilePlace]:
-        """Look up the places of what was found, and return them."""
+    def slim(self, *, patched: bool = False) -> "CheckedObject":
+        """Return the same without the object: all objects may not fit in memory. Its names, the
+        places of findings and, if ``patched``, the patch are kept for the output.
+        """
         ignored = [each.field for each in self.admission.ignored]
-        for name in [each.field for each in self.findings] + ignored:
+        for name in ["", *(each.field for each in self.findings), *ignored]:
             self.place(name)
-        return self.places
+        metadata = object_in(self.document.raw, "metadata")
+        named = {"metadata": {"generateName": metadata.get("generateName")}}
+        document = replace(self.document, raw=named, origin=Origin())
+        patch = self.admission.patch if patched else ()
+        admission = replace(self.admission, after=None, patch=patch)
+        return replace(self, document=document, admission=admission, sent=None)
+
+    @property
+    def noted(self) -> bool:
+        """Whether there is something to report besides its admission and its patch."""
+        return bool(self.findings or self.admission.ignored or self.admission.held)
 
     @property
     def result(self) -> JSONObject:

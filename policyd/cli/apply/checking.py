@@ -3,15 +3,17 @@
 import os
 import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice, tee
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 
-from policyd.cli.apply.checked import ApplyRun, CheckedObject, FilePlace, Tally
+from policyd.cli.apply.checked import ApplyRun, CheckedObject, Tally
 from policyd.cli.apply.explain_hint import explain_hint
 from policyd.cli.apply.output import write
 from policyd.cli.apply.rewriting import Rewritten, RewrittenFiles
@@ -20,14 +22,15 @@ from policyd.cli.shared.manifests import (
     Manifests,
     OldObjects,
     Requester,
-    definitions_of,
     echo_assumptions,
     echo_misfits,
+    echo_unused_definitions,
+    find_manifests,
     is_namespace,
     no_manifests_hint,
     read_manifests,
 )
-from policyd.cli.shared.namespaces import NamespaceOptions
+from policyd.cli.shared.namespaces import NamespaceOptions, echo_unknown
 from policyd.cli.shared.output import counted, echo_problems, echo_skipped, within
 from policyd.cli.shared.policy_options import echo_failed_operations
 from policyd.cli.shared.terminal.progress import with_progress
@@ -35,7 +38,10 @@ from policyd.errors import ConfigError, PolicySchemaError, Problem
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import Admission, Admitter
 from policyd.offline.fields import FieldFinder
-from policyd.policy.kinds.mapping import ResourceMapper
+from policyd.offline.unknown_namespaces import UnknownNamespaces
+from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.kinds.definitions import definitions_among
+from policyd.policy.kinds.misfits import misfits
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.splitting import LEAVE_OUT
 
@@ -67,23 +73,26 @@ class ManifestOptions:
         """Whether there is any option."""
         return self != ManifestOptions(())
 
-    def read(self) -> tuple[Manifests, Manifests]:
-        """Read the manifests to check, and those that have not changed: they only describe the
+    def find(self) -> tuple[Manifests, Manifests]:
+        """Find the manifests to check, and those that have not changed: they only describe the
         cluster, and their problems are of no interest.
         """
         if self.changed is None:
-            manifests = read_manifests(self.resources, self.excluded, skips=self.skips)
-            manifests.problems = [_with_option(each) for each in manifests.problems]
-            return manifests, Manifests()
+            return find_manifests(self.resources, self.excluded, skips=self.skips), Manifests()
         differing = changed_files(self.changed, self.resources)
 
         def differs(name: str) -> bool:
             return os.path.realpath(name) in differing
 
         return (
-            read_manifests(self.resources, self.excluded, skips=self.skips, chosen=differs),
-            read_manifests(self.resources, self.excluded, chosen=lambda name: not differs(name)),
+            find_manifests(self.resources, self.excluded, skips=self.skips, chosen=differs),
+            find_manifests(self.resources, self.excluded, chosen=lambda name: not differs(name)),
         )
+
+    def problems_of(self, manifests: Manifests) -> list[Problem]:
+        """Return the problems of the files to check, with the option that helps."""
+        found = manifests.problems
+        return list(map(_with_option, found)) if self.changed is None else found
 
 
 def _with_option(problem: Problem) -> Problem:
@@ -100,57 +109,85 @@ class BuiltReview(NamedTuple):
     updated: bool
 
 
+@dataclass(slots=True)
+class ManifestNotes:
+    """Remarks about manifests besides the results of their checks.
+
+    ``kinds``: the first object of each. ``objects``: their number in each file. ``unbuilt``: why
+    there is no request for an object.
+    """
+
+    kinds: dict[tuple[str, str], Document] = field(default_factory=dict)
+    objects: Counter[str] = field(default_factory=Counter)
+    misfits: list[Problem] = field(default_factory=list)
+    unbuilt: list[Problem] = field(default_factory=list)
+
+
 def check_manifests(options: ManifestOptions, run: ApplyRun) -> int:
-    """Check the manifests, print the result and return the exit status."""
+    """Check the manifests, print the result and return the exit status. Manifests are read, checked
+    and forgotten, except those that describe the cluster or that policies read.
+    """
     requester, report = run.requester, run.report
-    manifests, unchanged = options.read()
-    echo_skipped(manifests.skipped)
-    if not manifests.documents and not options.skips and options.changed is None:
+    manifests, unchanged = options.find()
+    documents: Iterable[Document] = manifests.each()
+    first = list(islice(documents, 2))
+    if not first and not options.skips and options.changed is None:
+        echo_skipped(manifests.skipped)
+        manifests.problems = options.problems_of(manifests)
         manifests.required()
         missing = f"no manifests {within(options.resources)}"
         hint = no_manifests_hint(manifests, options.resources)
         raise ConfigError(f"{missing}\n  hint: {hint}")
-    old = read_manifests(options.old, options.excluded).required()
-    requester.require_one_kind(manifests.documents)
-    known = [*unchanged.documents, *manifests.documents]
-    crds = definitions_of(known)
-    policies = run.policies.with_definitions(crds)
-    echo_assumptions(manifests.documents, requester, policies.mapper)
-    echo_misfits(manifests.documents, policies.schemas)
-    before = OldObjects(manifests, old, requester)
-    built = _built(manifests, before, requester, policies.mapper)
-    defaults = policies.defaults if options.defaults else None
-    there = [
-        each.raw
-        for each in (*unchanged.documents, *(review.document for review in built))
-        if is_namespace(each)
-    ]
-    sent = {id(each.document): each.review["request"]["object"] for each in built}
+    documents = chain(first, documents)
+    old = read_manifests(options.old, options.excluded).required().documents
+    before = OldObjects(first, old, requester)
+    if requester.resource is not None:
+        documents = list(documents)
+        requester.require_one_kind(documents)
+    read = {each.kind for policy in run.policies.policies for each in policy.reads}
+    described = manifests.describing(read)
+    known = [*unchanged.describing(read), *described]
+    crds = definitions_among(each.raw for each in known)
+    there = [each.raw for each in known if is_namespace(each)]
+    policies = run.policies.with_definitions(crds).with_namespaces(there)
     others = read_manifests(options.reads).required().documents
+    built = _built(described, before, requester, policies, ManifestNotes())
+    sent = {id(each.document): each.review["request"]["object"] for each in built}
     objects = [sent.get(id(each)) or each.raw for each in (*others, *known)]
-    policies = policies.with_namespaces(there).reading(objects)
-    options.namespaces.echo_unknown(policies, [each.review for each in built])
+    policies = policies.reading(objects)
+    notes = ManifestNotes()
+    built = _built(documents, before, requester, policies, notes)
+    unknown = UnknownNamespaces(policies, options.namespaces.parts)
     fields = FieldFinder(
         lambda: run.traced().changed(
             lambda each: each.with_definitions(crds).with_namespaces(there).reading(objects)
         )
     )
+    defaults = policies.defaults if options.defaults else None
     admitter = Admitter(policies, run.authorizer, defaults=defaults, fields=fields)
-    checked = list(_check(admitter, built, options.namespaces))
-    tally = Tally(
-        skipped_files=manifests.skipped_files,
-        skipped_documents=manifests.skipped_documents,
-        unread=len(manifests.problems),
-    )
-    for each in checked:
+    checked: list[CheckedObject] = []
+    tally = Tally()
+    whole = report.diff or options.mutated or options.output_dir is not None
+    for each in _check(admitter, built, options.namespaces, unknown):
         tally.add(each)
-    echo_problems(manifests.problems, err=True)
-    write(report, checked, tally, manifests.problems)
+        if each.noted or whole or report.verbose or report.form != "text":
+            checked.append(each if whole else each.slim(patched=report.form == "json"))
+    problems = options.problems_of(manifests) + notes.unbuilt
+    tally.skipped_files = manifests.skipped_files
+    tally.skipped_documents = manifests.skipped_documents
+    tally.unread = len(problems)
+    echo_skipped(manifests.skipped)
+    echo_unused_definitions(known)
+    echo_assumptions(notes.kinds.values(), requester, policies.mapper)
+    echo_misfits(notes.misfits)
+    echo_unknown(unknown)
+    echo_problems(problems, err=True)
+    write(report, checked, tally, problems)
     if report.form == "text":
         echo_failed_operations(run.sources, _failures(checked))
-    if report.form == "text" and (hint := explain_hint(checked, known)):
+    if report.form == "text" and (hint := explain_hint(checked, known, notes.objects)):
         click.echo(hint, err=True)
-    status = INVALID if manifests.problems else int(tally.fails(report.fail_on))
+    status = INVALID if problems else int(tally.fails(report.fail_on))
     _write(options, manifests, checked, status)
     return status
 
@@ -165,38 +202,46 @@ def _failures(checked: Iterable[CheckedObject]) -> Iterator[tuple[list[str], str
 
 
 def _built(
-    manifests: Manifests, before: OldObjects, requester: Requester, mapper: ResourceMapper
-) -> list[BuiltReview]:
-    """Return the request for each object. Problems are added to the files' problems."""
-    built: list[BuiltReview] = []
-    for document in manifests.documents:
+    documents: Iterable[Document],
+    before: OldObjects,
+    requester: Requester,
+    policies: CompiledPolicySet,
+    notes: ManifestNotes,
+) -> Iterator[BuiltReview]:
+    """Yield the request for each object."""
+    for document in documents:
+        notes.kinds.setdefault((document.api_version, document.kind), document)
+        notes.objects[document.file] += 1
+        notes.misfits += map(document.problem, misfits(document.raw, policies.schemas))
         old = before.of(document)
         try:
-            review = requester.review(document, old, mapper)
+            review = requester.review(document, old, policies.mapper)
         except PolicySchemaError as error:
-            manifests.problems += error.problems
+            notes.unbuilt += error.problems
             continue
-        built.append(BuiltReview(document, review, old is not None))
-    return built
+        yield BuiltReview(document, review, old is not None)
 
 
 def _check(
-    admitter: Admitter, built: Sequence[BuiltReview], namespaces: NamespaceOptions
+    admitter: Admitter,
+    built: Iterable[BuiltReview],
+    namespaces: NamespaceOptions,
+    unknown: UnknownNamespaces,
 ) -> Iterator[CheckedObject]:
-    """Yield each object with its result, in order."""
+    """Yield each object with its result, in order. ``unknown`` gets all requests."""
 
-    def work(each: BuiltReview) -> tuple[Admission, dict[str, FilePlace]]:
-        name = each.review["request"].get("namespace") or ""
+    def work(review: JSONObject) -> Admission:
+        name = review["request"].get("namespace") or ""
         namespace = namespaces.of(name, admitter.policies.namespaces)
         chosen = admitter if namespace is None else admitter.knowing(namespace)
-        admission = replace(chosen.admit(each.review), after=None)  # the patch has it
-        return admission, CheckedObject(each.document, admission).find_places()
+        # Not sent to the process that prints: the patch has ``after``, and findings the causes.
+        return replace(chosen.admit(review), after=None, causes=())
 
-    results = shared(work, built)
-    for each in with_progress(built, "checking"):
-        admission, places = next(results)
-        sent = each.review["request"]["object"]
-        yield CheckedObject(each.document, admission, each.updated, sent, places)
+    kept, sent = tee(built)
+    results = zip(kept, shared(work, (each.review for each in sent)), strict=True)
+    for (document, review, updated), admission in with_progress(results, "checking"):
+        unknown.add(review)
+        yield CheckedObject(document, admission, updated, review["request"]["object"])
 
 
 def _write(
@@ -206,7 +251,7 @@ def _write(
     if options.output_dir is None and not options.mutated:
         return
     changed = (Rewritten(each.document, each.result) for each in checked)
-    files = RewrittenFiles(manifests.texts, changed)
+    files = RewrittenFiles(manifests.files, changed)
     if options.output_dir is not None:
         for path in files.write_changed(options.output_dir, options.resources):
             click.echo(f"wrote {path}", err=True)

@@ -1,7 +1,7 @@
 """The command that explains a denial or finding, ready to be run. Evaluates no policy."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -20,12 +20,14 @@ _OWN = ("--format", "--help", "--old")  # not passed on as they are
 _LABELS = "--namespace-labels"
 
 
-def explain_hint(checked: Sequence[CheckedObject], known: Sequence[Document]) -> str:
+def explain_hint(
+    checked: Sequence[CheckedObject], known: Sequence[Document], objects: Mapping[str, int]
+) -> str:
     """Return lines with the command for the first denied object, or if there is none for the first
     with a finding; empty if there is neither.
 
-    The command gets every option of this run that it also has. ``known``: the manifests that were
-    checked, and the ones that describe the cluster.
+    The command gets every option of this run that it also has. ``known``: the manifests that
+    describe the cluster. ``objects``: the number of them in each file.
     """
     denied = [each for each in checked if not each.admission.allowed]
     found = denied or [each for each in checked if each.findings or each.admission.ignored]
@@ -42,7 +44,7 @@ def explain_hint(checked: Sequence[CheckedObject], known: Sequence[Document]) ->
         words += _labels(document, others)
     file = shortest(document.file)
     words.append(f"./{file}" if file.startswith("-") and file != "-" else file)
-    if sum(each.file == document.file for each in known) > 1 and object_name(document):
+    if objects[document.file] > 1 and object_name(document):
         words += ["--select", selector(document)]
     also = ", pipe the same input into this command" if file == "-" else ""
     what = "error" if first.erred else "denial" if denied else "finding"

@@ -77,21 +77,21 @@ def _text(checked: Sequence[CheckedObject], options: ReportOptions) -> None:
 
 
 def _rows(checked: CheckedObject, options: ReportOptions) -> Iterator[Row]:
-    label, place = checked.document.label, _place(checked)
+    label = checked.document.label
     for finding in checked.findings:
         message = _joined(with_field(finding.field, _message(finding)))
         where = _place(checked, finding.field)
         yield (_result(finding), label, where, finding.policy or "-", message)
     for held in checked.admission.held:
         message = f"{held.places} (not applied: {held.rollout})"
-        yield ("would mutate", label, place, held.policy, message)
+        yield ("would mutate", label, _place(checked), held.policy, message)
     for error in checked.admission.ignored:
         message = _joined(with_field(error.field, error.message))
         yield ("ignored", label, _place(checked, error.field), error.policy, message)
     if options.verbose and checked.admission.allowed:
         names = checked.admission.matched
         reason = f"checked by {few(names, 1)}" if names else "no policy matches it"
-        yield ("admitted", label, place, "-", reason)
+        yield ("admitted", label, _place(checked), "-", reason)
 
 
 def _place(checked: CheckedObject, field: str = "") -> str:

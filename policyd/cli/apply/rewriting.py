@@ -3,14 +3,14 @@ stay. Evaluates no policy.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
 from policyd.errors import ConfigError, file_errors
 from policyd.json_types import JSON, JSONObject
-from policyd.policy.source.files import without_packing
+from policyd.policy.source.files import SourceFile, without_packing
 from policyd.policy.source.json_text.values import is_json
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.places import Chunk, Origin
@@ -93,11 +93,12 @@ def _head(chunk: Chunk) -> str:
 class RewrittenFiles:
     """The texts of all files that have objects, after mutation, in the order they were read in."""
 
-    def __init__(self, texts: Mapping[str, str], documents: Iterable[Rewritten]) -> None:
-        self._before = texts
+    def __init__(self, files: Iterable[SourceFile], documents: Iterable[Rewritten]) -> None:
         by_file: dict[str, list[Rewritten]] = {}
         for each in documents:
             by_file.setdefault(each.document.file, []).append(each)
+        texts = {f.name: f.data.decode("utf-8-sig") for f in files if f.name in by_file}
+        self._before = texts
         self._after = {name: rewritten(texts[name], found) for name, found in by_file.items()}
 
     @property

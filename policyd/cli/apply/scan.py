@@ -88,9 +88,8 @@ class ClusterScan:
         admission = self._evaluate(found.review, lambda policy: policy.sort_key in keys)
         checked = CheckedObject(found.document, admission)
         self.report.tally.add(checked)
-        noted = checked.findings or admission.ignored or admission.held
-        if noted or admission.patch or self._shown.verbose:
-            self.report.checked.append(checked if admission.patch else _slim(checked))
+        if checked.noted or admission.patch or self._shown.verbose:
+            self.report.checked.append(checked if admission.patch else checked.slim())
 
     def _evaluate(self, review: JSONObject, only: Callable[[CompiledPolicy], bool]) -> Admission:
         """Check the object as it is; if wanted, also find what mutations would change."""
@@ -112,8 +111,3 @@ class ClusterScan:
             patch=changed.patch,
             seconds=admission.seconds + changed.seconds,
         )
-
-
-def _slim(checked: CheckedObject) -> CheckedObject:
-    """Drop the object: all objects of a cluster may not fit in memory."""
-    return CheckedObject(replace(checked.document, raw={}), replace(checked.admission, after=None))

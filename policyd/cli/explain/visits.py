@@ -1,7 +1,6 @@
 """The evaluation of one policy under one binding and param, as lines. Evaluates nothing."""
 
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import replace
 
 from policyd.admission.decision import Finding
 from policyd.bounded_text import with_field
@@ -161,7 +160,7 @@ class VisitText:
 def _without(steps: Iterable[Step], names: Container[str]) -> tuple[Step, ...]:
     """Return the steps, without those that only name a variable which is shown elsewhere."""
     return tuple(
-        replace(each, children=_without(each.children, names))
+        each._replace(children=_without(each.children, names))
         for each in steps
         if each.text not in names or each.children or each.deciding
     )

@@ -1,6 +1,7 @@
 """Read the manifests that a command checks, and build their requests. Evaluates no policy."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -8,10 +9,9 @@ from pathlib import Path
 from policyd.cli.shared.output import echo_warning, shortest, warn
 from policyd.errors import ConfigError, PolicySchemaError, Problem
 from policyd.json_types import JSONObject
-from policyd.mutation.schemas.schemas import Schemas
+from policyd.policy.kinds.definitions import KIND as DEFINITION
 from policyd.policy.kinds.definitions import definitions_among, is_definition, problems_among
 from policyd.policy.kinds.mapping import ResourceMapper
-from policyd.policy.kinds.misfits import misfits
 from policyd.policy.model.kinds import POLICYD_GROUP
 from policyd.policy.source.files import SourceFile, read
 from policyd.policy.source.loaded_documents import Document
@@ -42,6 +42,8 @@ _READ_BY: Mapping[str, str] = {
 _NO_MANIFESTS_HINT = (
     "there is nothing but blanks or comments: see what made it; --skip-no-objects skips such files"
 )
+# Escapes and tags, in which YAML can hide the name of a kind.
+_HIDING = r"\\[xuU\r\n]|binary|%TAG|!\S*%"
 _TEMPLATE_HINT = "policyd reads no templates: render the chart first, with helm template"
 
 
@@ -117,14 +119,16 @@ class Requester:
 
 @dataclass(slots=True)
 class Manifests:
-    """The objects of files. ``texts``: of each file, by its name.
+    """The objects of ``files``, of which the ``named`` ones must have some.
 
-    ``skipped``: what is not a Kubernetes object, as in values of Helm charts. ``problems``: what
-    could not be read. ``skipped_files`` have no object at all.
+    The other fields are filled while files are read. ``skipped``: what is not a Kubernetes object,
+    as in values of Helm charts. ``problems``: what could not be read. ``skipped_files`` have no
+    object at all.
     """
 
+    files: Sequence[SourceFile] = ()
+    named: frozenset[str] = frozenset()
     documents: list[Document] = field(default_factory=list)
-    texts: dict[str, str] = field(default_factory=dict)
     skipped: list[Problem] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     skipped_files: int = 0
@@ -136,11 +140,23 @@ class Manifests:
             raise PolicySchemaError(self.problems)
         return self
 
-    def add(self, file: SourceFile, *, named: bool) -> None:
-        """Add the objects of a file, including the items of Lists.
+    def each(self) -> Iterator[Document]:
+        """Read the files and yield their objects. ``documents`` are the last file's."""
+        for file in self.files:
+            self.documents = []
+            self.add(file)
+            yield from self.documents
 
-        ``named``: the file was named, not found in a directory, so it must have an object.
-        """
+    def describing(self, kinds: Collection[str]) -> list[Document]:
+        """Return the Namespaces, CustomResourceDefinitions and objects of these kinds."""
+        names = (rf"{re.escape(each)}\b" for each in ("Namespace", DEFINITION, *kinds))
+        pattern = re.compile("|".join((*names, _HIDING)).encode())
+        read = (split(f.name, f.data)[0] for f in self.files if pattern.search(f.data))
+        found = (each for documents in read for each in documents)
+        return [each for each in found if _describes_cluster(each) or each.kind in kinds]
+
+    def add(self, file: SourceFile) -> None:
+        """Add the objects of a file, including the items of Lists."""
         whole, wrong = split(file.name, file.data)
         found = [each for each in whole if each.group not in _READ_BY]
         self.documents += found
@@ -149,10 +165,9 @@ class Manifests:
         broken = [problem for problem in wrong if problem.rule != NOT_AN_OBJECT]
         self.problems += [_with_hint(problem, file.data) for problem in broken]
         if found:
-            self.texts[file.name] = file.data.decode("utf-8-sig")
             self.skipped += foreign
             self.skipped_documents += len(foreign)
-        elif named:
+        elif file.name in self.named:
             self.problems += foreign
         elif not broken and foreign:
             self.skipped += foreign[:1]
@@ -160,25 +175,31 @@ class Manifests:
 
 
 def read_manifests(
+    paths: Sequence[Path], excluded: Sequence[str] = (), *, skips: bool = False
+) -> Manifests:
+    """Read every object in the files of ``find_manifests``."""
+    manifests = find_manifests(paths, excluded, skips=skips)
+    manifests.documents = list(manifests.each())
+    return manifests
+
+
+def find_manifests(
     paths: Sequence[Path],
     excluded: Sequence[str] = (),
     *,
     skips: bool = False,
     chosen: Callable[[str], bool] = lambda name: True,
 ) -> Manifests:
-    """Read every object in the files and directories that are ``chosen`` by name, except files that
-    a glob excludes.
+    """Return the files and directories that are ``chosen`` by name, except files that a glob
+    excludes.
 
     ``skips``: named files without an object are skipped, as files in directories are.
     """
     files, problems = read(
         paths, excluded=lambda name: is_excluded(name, excluded) or not chosen(name)
     )
-    manifests = Manifests(problems=problems)
-    named = set() if skips else {shown(str(path)) for path in paths if not path.is_dir()}
-    for file in files:
-        manifests.add(file, named=file.name in named)
-    return manifests
+    named = () if skips else (shown(str(path)) for path in paths if not path.is_dir())
+    return Manifests(files, frozenset(named), problems=problems)
 
 
 def no_manifests_hint(manifests: Manifests, paths: Iterable[Path]) -> str:
@@ -225,11 +246,10 @@ def echo_assumptions(
             echo_warning(Problem(found.text, document.file, line, column, hint=found.hint))
 
 
-def echo_misfits(documents: Iterable[Document], schemas: Schemas) -> None:
-    """Print a warning for each field and value that the kind of a manifest does not have."""
-    found = [(each, wrong) for each in documents for wrong in misfits(each.raw, schemas)]
-    for document, wrong in found[:_MOST_MISFITS]:
-        echo_warning(document.problem(wrong))
+def echo_misfits(found: Sequence[Problem]) -> None:
+    """Print warnings for the fields and values that the kinds of manifests do not have."""
+    for problem in found[:_MOST_MISFITS]:
+        echo_warning(problem)
     if len(found) > _MOST_MISFITS:
         warn(f"{len(found) - _MOST_MISFITS} more fields and values do not fit their kinds")
 
@@ -264,13 +284,14 @@ def is_excluded(name: str, globs: Iterable[str]) -> bool:
 class OldObjects:
     """The old versions of manifests."""
 
-    def __init__(self, manifests: Manifests, old: Manifests, requester: Requester) -> None:
+    def __init__(
+        self, documents: Sequence[Document], old: Sequence[Document], requester: Requester
+    ) -> None:
         self._requester = requester
         self._by_identity: Mapping[Identity, JSONObject] = {
-            requester.identity(each): each.raw for each in old.documents
+            requester.identity(each): each.raw for each in old
         }
-        single = len(manifests.documents) == len(old.documents) == 1
-        self._only = old.documents[0] if single else None
+        self._only = old[0] if len(documents) == len(old) == 1 else None
 
     def of(self, document: Document) -> JSONObject | None:
         """Return the old object with the same identity. The only manifest may have another name

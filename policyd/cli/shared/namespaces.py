@@ -57,18 +57,23 @@ class NamespaceOptions:
         unknown = UnknownNamespaces(policies, self.parts)
         for each in reviews:
             unknown.add(each)
-        if not unknown.readers:
-            return
-        read = {part: unknown.readers[part] for part in PARTS if part in unknown.readers}
-        parts = _listed(f"{part} (read by {_listed(by)})" for part, by in read.items())
-        noun = "namespace" if len(unknown.names) == 1 else "namespaces"
-        flags = " and ".join(_FLAGS[part] for part in read if part in _FLAGS)
-        hint = f"give {flags}, or " if flags else ""
-        hint += "add Namespace objects to the manifests or policies"
-        warn(
-            f"{noun} {_listed(unknown.names)}: {parts} are not known and count as missing\n"
-            f"  {styled('hint', fg='cyan')}: {hint}"
-        )
+        echo_unknown(unknown)
+
+
+def echo_unknown(unknown: UnknownNamespaces) -> None:
+    """Print the remark of ``NamespaceOptions.echo_unknown`` about what was collected."""
+    if not unknown.readers:
+        return
+    read = {part: unknown.readers[part] for part in PARTS if part in unknown.readers}
+    parts = _listed(f"{part} (read by {_listed(by)})" for part, by in read.items())
+    noun = "namespace" if len(unknown.names) == 1 else "namespaces"
+    flags = " and ".join(_FLAGS[part] for part in read if part in _FLAGS)
+    hint = f"give {flags}, or " if flags else ""
+    hint += "add Namespace objects to the manifests or policies"
+    warn(
+        f"{noun} {_listed(unknown.names)}: {parts} are not known and count as missing\n"
+        f"  {styled('hint', fg='cyan')}: {hint}"
+    )
 
 
 def _listed(names: Iterable[str]) -> str:

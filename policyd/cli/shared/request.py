@@ -35,6 +35,7 @@ from policyd.json_types import JSONObject, object_in
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.compile.params import Namespaces
 from policyd.policy.kinds.mapping import ResourceMapper
+from policyd.policy.kinds.misfits import misfits
 from policyd.policy.model.match import OPERATIONS
 from policyd.policy.source.files import SourceFile, is_packed, is_source, read_bytes
 from policyd.policy.source.loaded_documents import Document
@@ -202,8 +203,8 @@ class RequestOptions:
         knows the kinds of the policies.
         """
         name = file.name
-        manifests = Manifests()
-        manifests.add(file, named=True)
+        manifests = Manifests([file], frozenset((name,)))
+        manifests.add(file)
         echo_skipped(manifests.required().skipped)
         documents = manifests.documents
         if not documents:
@@ -213,7 +214,7 @@ class RequestOptions:
                 f"{FOR_MANIFESTS} apply to manifests only: {name} contains an AdmissionReview, "
                 "which has them"
             )
-        old = OldObjects(manifests, read_manifests(self.old).required(), self.requester)
+        old = OldObjects(documents, read_manifests(self.old).required().documents, self.requester)
         namespaces = [each.raw for each in documents if is_namespace(each)]
         definitions = definitions_of(documents)
         mapper = mapper.with_definitions(definitions)
@@ -266,7 +267,7 @@ class RequestOptions:
 def echo_unfit(given: Iterable[GivenReview], schemas: Schemas) -> None:
     """Print warnings for manifests that do not fit their kinds."""
     built = [each.document for each in given if each.document is not None and each.is_built]
-    echo_misfits(built, schemas)
+    echo_misfits([each.problem(wrong) for each in built for wrong in misfits(each.raw, schemas)])
 
 
 def _is_review(document: Document) -> bool:

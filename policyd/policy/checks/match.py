@@ -62,7 +62,8 @@ def check_metadata(meta: ObjectMeta) -> Iterator[FormProblem]:
     if not meta.name:
         yield required(path, "every document needs a name")
     else:
-        yield from invalid(path, meta.name, names.dns_subdomain(meta.name), _name_hint(meta.name))
+        wrongs = list(names.dns_subdomain(meta.name))
+        yield from invalid(path, meta.name, wrongs, _name_hint(meta.name) if wrongs else "")
     yield from check_labels(meta.labels, ("metadata", "labels"))
     size = 0
     for key, value in meta.annotations.items():
@@ -182,8 +183,9 @@ def check_match_conditions(conditions: Sequence[MatchCondition]) -> Iterator[For
         if not condition.name:
             yield required((*at, "name"))
         else:
-            wrongs = key_errors(condition.name)
-            yield from invalid((*at, "name"), condition.name, wrongs, _name_hint(condition.name))
+            wrongs = list(key_errors(condition.name))
+            hint = _name_hint(condition.name) if wrongs else ""
+            yield from invalid((*at, "name"), condition.name, wrongs, hint)
     yield from duplicates(path, (condition.name for condition in conditions), "name")
 
 

@@ -238,14 +238,14 @@ class Attachments:
         without any.
         """
         found: list[Exemption] = []
-        whole = sha256()
+        made_of: list[bytes] = []
         for each in self._all:
             lifted = each.lifted(policy)
             if lifted is not None:
                 made = replace(each.exemption, validations=lifted) if lifted else each.exemption
                 found.append(made)
-                whole.update(each.made_of + repr(sorted(lifted)).encode())
-        return tuple(found), whole.digest() if found else b""
+                made_of += each.made_of, repr(sorted(lifted)).encode()
+        return tuple(found), sha256(b"".join(made_of)).digest() if found else b""
 
 
 def ends_of(sources: Sources) -> tuple[datetime | None, ...]:

@@ -69,9 +69,8 @@ class Expressions:
         self._errors: Counter[FieldPath] = Counter()
         self._left: set[FieldPath] = set()
         # Of a document with problems: lists of which any name may be one.
-        self._unread = [
-            each for each in ("variables", "reads") if names_in(document.raw, each) is None
-        ]
+        lists = ("variables", "reads") if document.problems else ()
+        self._unread = [each for each in lists if names_in(document.raw, each) is None]
         self._layout = Layout((*ROOTS, *self._unread))
         self._admission = partial(Environment.admission, params=has_params, version=version)
         self._environments: dict[tuple[bool, bool, bool], Environment] = {}
@@ -98,7 +97,8 @@ class Expressions:
         self._by_role: dict[ExpressionRole, list[Program]] = {}
         listed = tuple(expressions_of(document.raw))
         self._names = tuple(each.name for each in listed if each.role is VARIABLE)
-        for name in set(names_in(document.raw, "variables") or ()).difference(self._names):
+        named = (names_in(document.raw, "variables") or ()) if document.problems else ()
+        for name in set(named).difference(self._names):
             self._define(name, _any_value(), DYN)  # its expression cannot be read
         for each in listed:
             self._compile(each)

@@ -42,9 +42,8 @@ def _modelled(document: Document) -> Document:
     findings = [*form, *_without_missed(values, _read_as_absent(document.raw, form, tagged))]
     if document.api_version not in versions:  # a near miss
         findings = [each for each in findings if each.path != ("apiVersion",)]
-    return replace(document, readable=found).with_problems(
-        *tagged.values(), *(document.problem(finding) for finding in findings)
-    )
+    problems = (*tagged.values(), *map(document.problem, findings))
+    return replace(document, readable=found, problems=(*document.problems, *problems))
 
 
 def only_exceptions(

@@ -237,8 +237,8 @@ def _documents(
 
 def _is_project(file: str, value: Any) -> bool:
     """Whether this is the project file, which lies in a directory that may be read as a whole."""
-    named = PurePath(file).name == PROJECT_FILE
-    return named and isinstance(value, dict) and not {"apiVersion", "kind"} & value.keys()
+    nameless = isinstance(value, dict) and not {"apiVersion", "kind"} & value.keys()
+    return nameless and PurePath(file).name == PROJECT_FILE
 
 
 def _unrolled(value: Any, budget: SourceBudget) -> Iterator[tuple[str, Any, tuple[str, str]]]:

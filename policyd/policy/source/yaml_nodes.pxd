@@ -7,6 +7,10 @@ cdef dict _WORDS
 cdef frozenset _NUMERIC
 
 
+@cython.locals(found=Py_ssize_t, char=Py_UCS4)
+cdef bint _is_flat(str text, budget)
+
+
 cdef class _Constructor:
     cdef Py_ssize_t _nodes
     cdef dict _names

@@ -118,8 +118,13 @@ def _is_flat(text: str, budget: SourceBudget) -> bool:
     """Whether a text has too few indicators to exceed the limit on depth, of which each list and
     each mapping has its own, and too few characters to exceed that on nodes.
     """
-    small = 2 * len(text) <= min(budget.nodes_left, _SMALL)
-    return small and sum([text.count(each) for each in ":-[{?"]) < MAX_DEPTH - 1
+    if 2 * len(text) > min(budget.nodes_left, _SMALL):
+        return False
+    found = 0
+    for char in text:
+        if char in ":-[{?":
+            found += 1
+    return found < MAX_DEPTH - 1
 
 
 def compose(text: str, budget: SourceBudget | None = None) -> list[yaml.Node]:

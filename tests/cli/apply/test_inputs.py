@@ -7,6 +7,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from policyd.cli import policyd
+from policyd.cli.apply import checking
+from policyd.cli.apply.checked import CheckedObject
 from policyd.cli.shared.manifests import is_excluded
 from tests.builders.policies import demand, policy, rule
 
@@ -170,7 +172,18 @@ def test_the_namespace_is_not_that_of_cluster_scoped_objects() -> None:
     assert [row.split()[-1] for row in rows] == ["none", "shop"]
 
 
-def test_labels_of_a_namespace_in_another_file_are_known() -> None:
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "Namespace",
+        '"Namesp\\u0061ce"',
+        '"\\x4eamespace"',
+        '"Name\\\n  space"',
+        "!!binary TmFtZXNwYWNl",
+        "!<tag:yaml.org,2002:%62inary> TmFtZXNwYWNl",
+    ],
+)
+def test_labels_of_a_namespace_in_another_file_are_known(kind: str) -> None:
     selector = {"matchLabels": {"env": "prod"}}
     never = demand("false", "never")
     document = policy("p", rule("pods"), validations=[never])
@@ -178,5 +191,23 @@ def test_labels_of_a_namespace_in_another_file_are_known() -> None:
     write("policy.json", json.dumps(document))
     assert run("deploy").exit_code == 0
     labelled = "{name: default, labels: {env: prod}}"
-    write("deploy/z.yaml", f"apiVersion: v1\nkind: Namespace\nmetadata: {labelled}\n")
+    write("deploy/z.yaml", f"apiVersion: v1\nkind: {kind}\nmetadata: {labelled}\n")
     assert run("deploy").exit_code == 1
+
+
+@pytest.mark.parametrize(("form", "kept"), [("text", 1), ("json", 2), ("sarif", 2)])
+def test_objects_are_forgotten_when_they_are_checked(
+    form: str, kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[CheckedObject] = []
+
+    def write_nothing(options: object, checked: list[CheckedObject], *more: object) -> None:
+        written.extend(checked)
+
+    monkeypatch.setattr(checking, "write", write_nothing)
+    write("deploy/pod.yaml", POD + "---\n" + POD.replace("web", "bad"))
+    run("deploy", "--format", form)
+    assert [each.document.name for each in written] == ["web", "bad"][-kept:]
+    assert not any({*each.document.raw} - {"metadata"} for each in written)
+    assert not any(each.document.origin.chunk.text for each in written)
+    assert written[-1].place("metadata.name") == (8, 18)

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,22 @@ def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_results_are_in_order_and_made_elsewhere() -> None:
     found = list(shared(lambda item: (item, os.getpid() != HERE), range(7)))
     assert found == [(item, True) for item in range(7)]
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_a_stream_is_read_a_little_ahead(cores: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(cores)))
+    taken: list[int] = []
+
+    def stream() -> Iterator[int]:
+        for item in range(100):
+            taken.append(item)
+            yield item
+
+    found = shared(lambda item: item, stream())
+    assert next(found) == 0
+    assert len(taken) <= 2 * (shared_work._AHEAD * cores + 1)
+    assert list(found) == list(range(1, 100))
 
 
 def test_errors_are_raised_here() -> None:

@@ -1,8 +1,9 @@
 """Progress bars on standard error, shown only in a terminal."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
+from itertools import chain, islice
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -10,14 +11,19 @@ Advance = Callable[[str, int, int], None]
 _MANY = 200  # fewer finish before a bar could be read
 
 
-def with_progress(items: Sequence[Item], doing: str) -> Iterable[Item]:
-    """Iterate over the items and advance the bar."""
-    if len(items) < _MANY or not sys.stderr.isatty():
-        return items
+def with_progress(items: Iterable[Item], doing: str) -> Iterable[Item]:
+    """Iterate over the items and advance the bar; a stream of items has no known end."""
+    waiting = iter(items)
+    first = list(islice(waiting, _MANY))
+    every = chain(first, waiting)
+    if len(first) < _MANY or not sys.stderr.isatty():
+        return every
     from rich.console import Console
     from rich.progress import track
 
-    return track(items, description=doing, console=Console(stderr=True), transient=True)
+    total = len(items) if isinstance(items, Sized) else None
+    console = Console(stderr=True)
+    return track(every, total=total, description=doing, console=console, transient=True)
 
 
 @contextmanager

@@ -3,12 +3,16 @@
 cimport cython
 
 
-@cython.locals(sizes=dict, above=set, once=set, waiting=list)
+cdef Py_ssize_t _ENDLESS
+
+
+@cython.locals(sizes=dict, above=set, once=set, waiting=list, size=tuple, nested=bint)
 cpdef size_of(root, most, bint aliases)
 cdef _note(node, set once)
 cdef list _parts(node)
 
 
-@cython.locals(levels=Py_ssize_t)
-cdef _sum(node, dict sizes)
-cdef _checked(node, size, most)
+@cython.locals(
+    nodes=Py_ssize_t, characters=Py_ssize_t, levels=Py_ssize_t, deeper=Py_ssize_t, more=tuple
+)
+cdef tuple _sum(node, dict sizes)

@@ -4,7 +4,7 @@ Compiled with sizes.pxd.
 
 from typing import NamedTuple
 
-import yaml
+from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
 # Larger counts are cut: counts of a small text can have thousands of digits.
 _ENDLESS = 1 << 40
@@ -21,75 +21,76 @@ class YamlSize(NamedTuple):
 class OverSize(Exception):
     """A document cannot be built because of ``node``."""
 
-    def __init__(self, node: yaml.Node, message: str) -> None:
+    def __init__(self, node: Node, message: str) -> None:
         super().__init__(message)
         self.node = node
 
 
-def size_of(root: yaml.Node, most: YamlSize, aliases: bool) -> YamlSize:
+def size_of(root: Node, most: YamlSize, aliases: bool) -> YamlSize:
     """Return the size of a document; raises OverSize if that is more than ``most``.
 
     ``aliases``: whether a value may occur more than once. The time grows with the text, not with
     what its aliases make of it.
     """
-    sizes: dict[int, YamlSize] = {}
+    sizes: dict[int, tuple[int, int, int]] = {}
     above: set[int] = set()  # what is being measured, from the root on
     once = None if aliases else {id(root)}
     waiting = [root]
     while waiting:
         node = waiting[-1]
-        if id(node) in sizes:
+        number = id(node)
+        if number in sizes:
             waiting.pop()
-        elif id(node) in above:
-            sizes[id(node)] = _checked(node, _sum(node, sizes), most)
-            above.discard(id(node))
+        elif number in above:
+            size = _sum(node, sizes)
+            if size[2] > most.levels:
+                raise OverSize(node, f"nested deeper than {most.levels} levels")
+            if size[0] > most.nodes:
+                raise OverSize(node, "document contains excessive aliasing")
+            sizes[number] = size
+            above.discard(number)
             waiting.pop()
         else:
-            above.add(id(node))
+            above.add(number)
             for part in _parts(node):
-                if id(part) in above:
+                nested = not isinstance(part, ScalarNode)
+                if nested and id(part) in above:
                     raise OverSize(part, "an anchor contains itself")
                 if once is not None:
                     _note(part, once)
-                if not isinstance(part, yaml.ScalarNode):
+                if nested:
                     waiting.append(part)
-    return sizes[id(root)]
+    return YamlSize(*sizes[id(root)])
 
 
-def _note(node: yaml.Node, once: set[int]) -> None:
+def _note(node: Node, once: set[int]) -> None:
     if id(node) in once:
         message = "an alias (*name) repeats this value: write it out, aliases are not allowed here"
         raise OverSize(node, message)
     once.add(id(node))
 
 
-def _parts(node: yaml.Node) -> list[yaml.Node]:
-    if isinstance(node, yaml.SequenceNode):
-        parts: list[yaml.Node] = node.value
+def _parts(node: Node) -> list[Node]:
+    if isinstance(node, SequenceNode):
+        parts: list[Node] = node.value
         return parts
-    pairs = node.value if isinstance(node, yaml.MappingNode) else ()
+    pairs = node.value if isinstance(node, MappingNode) else ()
     return [part for pair in pairs for part in pair]
 
 
-def _sum(node: yaml.Node, sizes: dict[int, YamlSize]) -> YamlSize:
+def _sum(node: Node, sizes: dict[int, tuple[int, int, int]]) -> tuple[int, int, int]:
+    """Return what ``YamlSize`` names. A document has too few parts for sums above 64 bits."""
     nodes, levels = 1, 0
-    characters = len(node.value) if isinstance(node, yaml.ScalarNode) else 0
+    characters = len(node.value) if isinstance(node, ScalarNode) else 0
     for part in _parts(node):
-        if isinstance(part, yaml.ScalarNode):
+        if isinstance(part, ScalarNode):
             nodes += 1
             characters += len(part.value)
             levels = levels or 1
         else:
             more = sizes[id(part)]
-            nodes += more.nodes
-            characters += more.characters
-            levels = max(levels, more.levels)
-    return YamlSize(min(nodes, _ENDLESS), min(characters, _ENDLESS), levels + 1)
-
-
-def _checked(node: yaml.Node, size: YamlSize, most: YamlSize) -> YamlSize:
-    if size.levels > most.levels:
-        raise OverSize(node, f"nested deeper than {most.levels} levels")
-    if size.nodes > most.nodes:
-        raise OverSize(node, "document contains excessive aliasing")
-    return size
+            nodes += more[0]
+            characters += more[1]
+            deeper = more[2]
+            levels = max(levels, deeper)
+    return min(nodes, _ENDLESS), min(characters, _ENDLESS), levels + 1
