@@ -109,8 +109,8 @@ audit: build           # known vulnerabilities of what is locked; needs a databa
 tls-scan: build        # the TLS of a real server, graded by sslyze, which is installed below build/supply
 	$(RUN)python -m tools.supply.tls_scan
 
-matrix: build          # the wheel, built and tried with every Python from 3.11 to 3.14 that is here
-	$(RUN)python -m tools.supply.matrix
+matrix: build          # the wheel, built and tried with every Python from 3.11 to 3.14 that is here, or in a Debian: DEBIAN=dir
+	$(RUN)python -m tools.supply.matrix $(if $(DEBIAN),--root $(DEBIAN))
 
 clean:
 	git clean -fdX -e '!.venv'

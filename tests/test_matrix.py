@@ -47,6 +47,16 @@ def test_every_python_has_a_line(
     ]
 
 
+def test_a_python_has_to_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """pyenv has a program for each Python that it could select, which fails for the others."""
+    for name, script in (("python8.1", "exit 0"), ("python8.2", "exit 127")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    here = matrix.Place(None)
+    assert [here.has(each) for each in ("8.1", "8.2", "8.3")] == [True, False, False]
+
+
 def test_a_step_that_fails_ends_the_trial_with_its_output(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

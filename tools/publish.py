@@ -9,10 +9,12 @@ crane, cosign and helm, logged in to the registry; tests/node/cluster/programs.s
 
 Without ``--key`` cosign signs without keys: it asks for an identity (OIDC), and writes to the
 public transparency log. ``--offline`` writes to no log and asks no service: for a key only.
+What the key has signed and attested already is not signed again.
 docs/install/verify.md has the commands that verify.
 """
 
 import argparse
+import base64
 import json
 import os
 import shutil
@@ -33,18 +35,52 @@ CHART = settings.ROOT / "deploy" / "chart"
 SBOMS = {"cdx": "cyclonedx", "spdx": "spdxjson"}
 
 
+# The predicate of a signature, which cosign attaches as it attaches attestations.
+SIGNATURE = "https://sigstore.dev/cosign/sign/v1"
+
+
 @dataclass(frozen=True, slots=True)
 class Registry:
     """Where to, and how."""
 
     repository: str
     signing: tuple[str, ...]  # options of cosign
+    verifying: tuple[str, ...]  # empty without a key: it is not known who will sign
     http: bool
 
-    def cosign(self, command: str, digest: str, *options: str) -> None:
-        """Sign or attest what has this digest."""
-        http = ["--allow-http-registry"] if self.http else []
-        run("cosign", command, "--yes", *self.signing, *http, *options, digest)
+    def sign(self, reference: str) -> None:
+        """Sign what has this digest, unless it is signed."""
+        if not self._attested(reference, SIGNATURE):
+            self._cosign("sign", *self.signing, reference)
+
+    def attest(self, reference: str, kind: str, file: Path) -> None:
+        """Attest what is in a file, unless it is attested."""
+        if json.loads(file.read_bytes()) not in self._attested(reference, kind):
+            options = ("--type", kind, "--predicate", str(file))
+            self._cosign("attest", *self.signing, *options, reference)
+
+    def _cosign(self, command: str, *options: str) -> None:
+        run("cosign", command, "--yes", *self._insecure(), *options)
+
+    def _attested(self, reference: str, kind: str) -> list[Any]:
+        """The predicates of this type that this key has signed."""
+        if not self.verifying:
+            return []
+        words = ["verify-attestation", *self.verifying, *self._insecure(), "--type", kind]
+        done = subprocess.run(
+            ["cosign", *words, reference], capture_output=True, text=True, check=False
+        )  # it fails if there is none
+        return [each["predicate"] for each in statements(done.stdout)]
+
+    def _insecure(self) -> list[str]:
+        return ["--allow-http-registry"] if self.http else []
+
+
+def statements(printed: str) -> Iterator[dict[str, Any]]:
+    """The in-toto statements that ``cosign verify-attestation`` prints."""
+    for line in printed.splitlines():
+        if line.startswith("{"):
+            yield json.loads(base64.b64decode(json.loads(line)["payload"]))
 
 
 def run(*command: str, merged: bool = False) -> str:
@@ -71,6 +107,9 @@ def main() -> None:
     given = parser.parse_args()
     if given.offline and not given.key:
         parser.error("--offline needs --key: without a key cosign asks services")
+    archive = given.images / f"policyd-{settings.version()}.oci.tar"
+    if not archive.exists():
+        parser.error(f"{archive} is missing: run make image")
     for name in ("crane", "cosign", "helm"):
         if not shutil.which(name):
             parser.error(
@@ -78,9 +117,15 @@ def main() -> None:
                 "build/node/bin"
             )
     with tempfile.TemporaryDirectory() as scratch:
-        signing = [*(("--key", given.key) if given.key else ())]
-        signing += without_services(Path(scratch)) if given.offline else ()
-        registry = Registry(given.repository, (*signing,), given.http)
+        signing, verifying = [], []
+        if given.key:
+            public = str(Path(scratch, "cosign.pub"))
+            run("cosign", "public-key", "--key", given.key, "--outfile", public)
+            signing, verifying = ["--key", given.key], ["--key", public]
+        if given.offline:
+            signing += without_services(Path(scratch))
+            verifying.append("--insecure-ignore-tlog=true")
+        registry = Registry(given.repository, (*signing,), (*verifying,), given.http)
         image, architectures = push_image(registry, given.images)
         print(image, flush=True)
         print(push_chart(registry, image, architectures, given.source))
@@ -108,14 +153,13 @@ def push_image(registry: Registry, folder: Path) -> tuple[str, list[str]]:
         pushed = run("crane", "digest", *insecure, f"{place}:{settings.version()}").strip()
     if pushed != index:
         raise SystemExit(f"{place} has {pushed}, and not {index}, which was built")
-    registry.cosign("sign", f"{place}@{index}", "--recursive")
-    predicate = str(folder / f"{name}.provenance.json")
-    by_type = ("--type", "slsaprovenance1", "--predicate", predicate)
-    registry.cosign("attest", f"{place}@{index}", *by_type)
+    for digest in (index, *images.values()):
+        registry.sign(f"{place}@{digest}")
+    registry.attest(f"{place}@{index}", "slsaprovenance1", folder / f"{name}.provenance.json")
     for architecture, digest in images.items():
         for suffix, kind in SBOMS.items():
-            document = str(folder / f"{name}-{architecture}.{suffix}.json")
-            registry.cosign("attest", f"{place}@{digest}", "--type", kind, "--predicate", document)
+            file = folder / f"{name}-{architecture}.{suffix}.json"
+            registry.attest(f"{place}@{digest}", kind, file)
     return f"{place}@{index}", [*images]
 
 
@@ -136,7 +180,7 @@ def push_chart(registry: Registry, image: str, architectures: list[str], source:
         push = ["helm", "push", *plain, str(package), f"oci://{place}"]
         printed = run(*push, merged=True)
     (digest,) = (line.split()[1] for line in printed.splitlines() if line.startswith("Digest:"))
-    registry.cosign("sign", f"{place}/policyd@{digest}")
+    registry.sign(f"{place}/policyd@{digest}")
     return f"{place}/policyd@{digest}"
 
 

@@ -83,11 +83,18 @@ def test_the_chart_is_the_same_whenever_and_wherever_it_is_packaged(
             "/nonexistent",
             "crane is not in PATH: tests/node/cluster/programs.sh crane builds",
         ),
+        (
+            ["--images", "/nonexistent"],
+            "",
+            f"policyd-{settings.version()}.oci.tar is missing: run make image",
+        ),
     ],
 )
-def test_what_is_refused(options: list[str], path: str, complaint: str) -> None:
+def test_what_is_refused(tmp_path: Path, options: list[str], path: str, complaint: str) -> None:
+    (tmp_path / f"policyd-{settings.version()}.oci.tar").touch()
+    command = ["registry.example.com/team", "--images", str(tmp_path), *options]
     done = subprocess.run(
-        [sys.executable, "-m", "tools.publish", "registry.example.com/team", *options],
+        [sys.executable, "-m", "tools.publish", *command],
         cwd=ROOT,
         env={**os.environ, "PATH": path or os.environ["PATH"]},
         capture_output=True,

@@ -43,12 +43,17 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Tools:
 def published(tools: Tools, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Published]:
     archive = settings.BUILD / f"policyd-{settings.version()}.oci.tar"
     assert archive.exists(), "run make image"
-    tools.key("release")
     with registry.running(tmp_path_factory.mktemp("registry")) as host:
-        options = ["--key", str(tools.home / "release.key"), "--offline", "--http"]
-        command = [sys.executable, "-m", "tools.publish", f"{host}/team", "--source", SOURCE]
-        image, chart = tools.output(*command, *options).splitlines()
-        yield Published(host, image, chart)
+        yield publish(tools, host)
+
+
+def publish(tools: Tools, host: str, key: str = "release") -> Published:
+    """Run the command, with a key of this name."""
+    tools.key(key)
+    options = ["--key", str(tools.home / f"{key}.key"), "--offline", "--http"]
+    command = [sys.executable, "-m", "tools.publish", f"{host}/team", "--source", SOURCE]
+    image, chart = tools.output(*command, *options).splitlines()
+    return Published(host, image, chart)
 
 
 @pytest.fixture

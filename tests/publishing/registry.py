@@ -1,6 +1,5 @@
 """A registry on loopback, and cosign with a key of its own. No tests here."""
 
-import base64
 import json
 import os
 import socket
@@ -16,6 +15,7 @@ from typing import Any
 
 from tests.programs import folder, program
 from tests.shared import ROOT
+from tools.publish import statements
 
 # Nothing asks a service: neither a transparency log, nor the trusted keys of one.
 OFFLINE = ("--insecure-ignore-tlog=true", "--allow-http-registry")
@@ -109,13 +109,5 @@ class Tools:
         """What is attested, after it was verified."""
         done = self.verify(reference, "--type", kind)
         assert done.returncode == 0, done.stderr
-        return statement_of(done.stdout)
-
-
-def statement_of(printed: str) -> dict[str, Any]:
-    """The in-toto statement that cosign prints, in an envelope or in a bundle."""
-    (line,) = [each for each in printed.splitlines() if each.startswith("{")]
-    found = json.loads(line)
-    envelope = found.get("dsseEnvelope", found)
-    statement: dict[str, Any] = json.loads(base64.b64decode(envelope["payload"]))
-    return statement
+        (statement,) = statements(done.stdout)
+        return statement

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.programs import program
-from tests.publishing.conftest import SOURCE, Published
+from tests.publishing.conftest import SOURCE, Published, publish
 from tests.publishing.registry import Tools
 from tests.shared import ROOT
 from tools.image import settings
+from tools.publish import SIGNATURE
 from tools.supply.environments import installed
 
 
@@ -53,8 +54,9 @@ def test_index_and_images_are_signed(
 ) -> None:
     place, _, _ = published.image.partition("@")
     for each in (f"{place}:{settings.version()}", published.image, *images.values()):
-        done = tools.verify(each)
-        assert done.returncode == 0, done.stderr
+        for options in ((), ("--type", SIGNATURE)):  # `cosign verify` counts attestations, too
+            done = tools.verify(each, *options)
+            assert done.returncode == 0, done.stderr
     done = tools.verify(published.image, key="other")
     assert done.returncode != 0
     assert "failed to verify signature" in done.stderr
@@ -80,6 +82,25 @@ def test_bills_of_materials_of_each_image(
         assert [each["digest"] for each in statement["subject"]] == [{"sha256": digest}]
         found = {each["name"] for each in statement["predicate"][field]}
         assert {"policyd", "libc6", "orjson"} <= found, architecture
+
+
+def test_what_is_published_again_is_signed_and_attested_once(
+    tools: Tools, published: Published, images: dict[str, str]
+) -> None:
+    places = [published.image, *images.values(), published.chart]
+
+    def attached() -> list[str]:
+        """Signatures and attestations of image and chart, by digest."""
+        tree = ["cosign", "tree", "--allow-http-registry"]
+        return sorted(line for each in places for line in tools.output(*tree, each).splitlines())
+
+    before = attached()
+    assert publish(tools, published.host) == published
+    assert attached() == before
+    publish(tools, published.host, key="next")
+    for each in places:
+        assert tools.verify(each, "--type", SIGNATURE, key="next").returncode == 0, each
+    assert tools.verify(published.image, "--type", "slsaprovenance1", key="next").returncode == 0
 
 
 def test_what_is_not_attested_is_not_verified(tools: Tools, published: Published) -> None:

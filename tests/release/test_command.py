@@ -9,7 +9,16 @@ import pytest
 from policyd import __version__
 from tools.image import debian
 from tools.release import __main__ as release
-from tools.release import notes, suites, tagging
+from tools.release import (
+    archives,
+    compiling,
+    headers,
+    notes,
+    programs,
+    settings,
+    suites,
+    tagging,
+)
 from tools.release.settings import Target
 
 
@@ -22,16 +31,16 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: list[str]) -
         (tmp_path / "a.whl").write_bytes(b"x")
         return release.Built([tmp_path / "a.whl"], ["Zig 1"])
 
-    def check(version: str) -> str:
+    def check(version: str) -> tagging.Release:
         done.append(f"check {version}")
         if version != __version__:
             raise SystemExit("cannot be released")
-        return "- A thing."
+        return tagging.Release(version, "1234567", "- A thing.")
 
     monkeypatch.setattr(release, "DIST", tmp_path)
     monkeypatch.setattr(release, "build", build)
     monkeypatch.setattr(tagging, "check", check)
-    monkeypatch.setattr(tagging, "tag", lambda version, changes: done.append(f"tag {version}"))
+    monkeypatch.setattr(tagging, "tag", lambda checked: done.append(f"tag {checked.version}"))
     monkeypatch.setattr(sys, "argv", ["release", *arguments])
     try:
         release.main()
@@ -52,6 +61,9 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: list[str]) -
         ),
         (["--version", "9.9.9"], ["check 9.9.9", "failed"], []),
         (["--version", __version__, "--only", "3.13-aarch64"], ["failed"], []),
+        (["--version", f"v{__version__}"], ["failed"], []),
+        (["--version", "1.2"], ["failed"], []),
+        (["--version", "1.2.3rc1"], ["failed"], []),
         (["--only", "3.10-aarch64"], ["failed"], []),
     ],
 )
@@ -67,6 +79,25 @@ def test_what_is_built_and_tagged(
     if "RELEASE_NOTES.md" in files:
         text = (tmp_path / notes.NOTES).read_text()
         assert "- A thing." in text
+
+
+def test_headers_that_are_missing_end_a_release_before_anything_is_compiled_or_deleted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def find(target: Target) -> headers.Headers:
+        if target.python == "3.12":
+            raise SystemExit("Python 3.12 is downloaded by mvn: apt-get install maven")
+        return headers.Headers((), "")
+
+    (tmp_path / "of the last release.whl").touch()
+    monkeypatch.setattr(release, "DIST", tmp_path)
+    monkeypatch.setattr(programs, "installed", lambda: tmp_path)
+    monkeypatch.setattr(headers, "find", find)
+    for step, module in (("modules", compiling), ("plain", archives)):
+        monkeypatch.setattr(module, step, lambda *_: pytest.fail("too early"))
+    with pytest.raises(SystemExit, match="apt-get install maven"):
+        release.build(settings.targets())
+    assert [each.name for each in tmp_path.iterdir()] == ["of the last release.whl"]
 
 
 def test_apt_reads_one_release_of_debian_only(

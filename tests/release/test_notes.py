@@ -1,4 +1,4 @@
-"""Notes and hashes of a release, and what stands in the way of one."""
+"""Notes and hashes of a release."""
 
 import hashlib
 import subprocess
@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from policyd import __version__
-from tools.release import notes, tagging
+from tools.release import notes
 
 CHANGELOG = """\
 # Changelog
@@ -60,45 +59,3 @@ def test_notes_list_files_with_sizes_and_hashes(tmp_path: Path) -> None:
     (tmp_path / "SHA256SUMS").write_text(notes.sums(files))
     command = ["sha256sum", "--check", "--strict", "SHA256SUMS"]
     assert subprocess.run(command, cwd=tmp_path, check=False, capture_output=True).returncode == 0
-
-
-@pytest.fixture(name="repository")
-def _repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A clean tree whose changelog has the version of this one."""
-    (tmp_path / "CHANGELOG.md").write_text(
-        f"## {__version__} - 2027-01-31\n\n### Added\n\n- A thing.\n"
-    )
-    monkeypatch.setattr(tagging, "ROOT", tmp_path)
-    for name in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{name}_NAME", "somebody")
-        monkeypatch.setenv(f"GIT_{name}_EMAIL", "somebody@example.com")
-    git(tmp_path, "init", "-q")
-    git(tmp_path, "add", ".")
-    git(tmp_path, "commit", "-q", "-m", "First")
-    return tmp_path
-
-
-def git(folder: Path, *arguments: str) -> str:
-    command = ["git", *arguments]
-    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
-
-
-def test_a_release_is_tagged_with_its_changes(repository: Path) -> None:
-    tagging.tag(__version__, tagging.check(__version__))
-    shown = git(repository, "for-each-ref", "--format=%(objecttype) %(contents)", "refs/tags")
-    assert shown.strip() == f"tag policyd {__version__}\n\n### Added\n\n- A thing."
-
-
-def test_everything_that_is_in_the_way_is_reported_at_once(repository: Path) -> None:
-    (repository / "CHANGELOG.md").write_text("## Unreleased\n")
-    git(repository, "tag", "v9.9.9")
-    with pytest.raises(SystemExit) as problem:
-        tagging.check("9.9.9")
-    assert str(problem.value).splitlines() == [
-        "9.9.9 cannot be released:",
-        f"policyd/__init__.py has __version__ = '{__version__}'",
-        "the tree is not clean: 1 files, M CHANGELOG.md",
-        "the tag v9.9.9 exists: git tag -d v9.9.9, if it is not published",
-        "CHANGELOG.md has no section 9.9.9: rename the section Unreleased, for example to "
-        "'## 9.9.9 - 2027-01-31'",
-    ]

@@ -1,6 +1,7 @@
 """The command: see the package."""
 
 import argparse
+import re
 import shutil
 import tempfile
 import time
@@ -16,7 +17,9 @@ from tools.supply import locks
 def main() -> None:
     """Build what is asked for; with a version, check it first and tag it last."""
     parser = argparse.ArgumentParser(prog="python -m tools.release")
-    parser.add_argument("--version", help="the version to release and to tag")
+    parser.add_argument(
+        "--version", type=_version, metavar="1.2.3", help="the version to release and to tag"
+    )
     parser.add_argument(
         "--only",
         action="append",
@@ -28,16 +31,22 @@ def main() -> None:
     version = arguments.version
     if version and arguments.only:
         parser.error("--only builds a part of a release, and that is not tagged")
-    changes = tagging.check(version) if version else ""
+    release = tagging.check(version) if version else None
     began = time.monotonic()
     built = build(arguments.only or settings.targets())
     (DIST / notes.SUMS).write_text(notes.sums(built.files), encoding="utf-8")
-    if version:
-        text = notes.text(version, changes, built.files, built.sources)
+    if release:
+        text = notes.text(release.version, release.changes, built.files, built.sources)
         (DIST / notes.NOTES).write_text(text, encoding="utf-8")
-        tagging.tag(version, changes)
-        print(f"tagged v{version}")
+        tagging.tag(release)
+        print(f"tagged v{release.version}")
     print(f"{len(built.files)} files in {DIST} after {time.monotonic() - began:.0f} s")
+
+
+def _version(text: str) -> str:
+    if not re.fullmatch(r"\d+\.\d+\.\d+", text):
+        raise argparse.ArgumentTypeError(f"{text}: expected three numbers, such as 1.2.3")
+    return text
 
 
 def _target(text: str) -> Target:
@@ -59,6 +68,7 @@ def build(wanted: list[Target]) -> Built:
     """Write dist/ again."""
     tools = programs.installed()
     modified = epoch()
+    found = {target: headers.find(target) for target in wanted}  # before anything takes minutes
     shutil.rmtree(DIST, ignore_errors=True)
     DIST.mkdir()
     with tempfile.TemporaryDirectory(prefix="policyd-release-") as scratch:
@@ -67,14 +77,13 @@ def build(wanted: list[Target]) -> Built:
             [archives.sdist(sdist, DIST, modified)],
             [f"ziglang {locks.locked(settings.LOCK)['ziglang']}"],
         )
-        for target in wanted:
-            found = headers.find(target)
+        for target, its in found.items():
             began = time.monotonic()
-            modules = compiling.modules(target, found, tools / "python-zig")
+            modules = compiling.modules(target, its, tools / "python-zig")
             wheel = archives.wheel(plain, modules, target, DIST, modified)
             checks.check(wheel, target, tools / "auditwheel")
             built.files.append(wheel)
-            built.sources.append(f"{found.source} ({target.machine})")
+            built.sources.append(f"{its.source} ({target.machine})")
             took = time.monotonic() - began
             print(
                 f"{wheel.name}: {wheel.stat().st_size / 1e6:.2f} MB after {took:.0f} s", flush=True

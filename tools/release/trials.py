@@ -5,9 +5,10 @@
 
 ``venv``: pip installs from a static index on this machine into a new environment, with no compiler
 in PATH. ``SUITE-x86_64``: so does the Python of a minimal Debian, which debootstrap makes, and a
-server then denies a Pod. ``SUITE-aarch64``: the wheel runs on the Python of Debian for ARM under
-QEMU: a server, all suites of the policy library, and the conformance rows. ``maven-MACHINE``: the
-same with the Python that Debian does not have. ``reproducible``: see ``elsewhere``.
+server then denies a Pod; ``noble-x86_64`` is the same with Ubuntu 24.04. ``SUITE-aarch64``: the
+wheel runs on the Python of Debian for ARM under QEMU: a server, all suites of the policy library,
+and the conformance rows. ``maven-MACHINE``: the same with the Python that Debian does not have.
+``reproducible``: see ``elsewhere``.
 
 A sample of the rows is tried unless ``POLICYD_SAMPLE=1``. Limits are of processor time, so that a
 busy machine fails no trial.
@@ -41,10 +42,12 @@ INSTALL_SECONDS, DENIAL_SECONDS = 20.0, 60.0
 _TESTS = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "PyYAML")
 # Rows that are not kept in the tree, where the tests look for them.
 _ROWS = settings.ROOT.parent / "shared/conformance"
-# The script of debootstrap for every release: Debian 12 does not know the newer ones by name.
-_SCRIPT = "/usr/share/debootstrap/scripts/sid"
+# Of debootstrap, for every release: Debian 12 does not know the newer ones by name.
+_SCRIPTS = Path("/usr/share/debootstrap/scripts")
 # What runs the Python that Debian does not have.
 _BASE = "bookworm"
+# Ubuntu 24.04, with Python 3.12; a package of Debian has the keys of Ubuntu.
+_UBUNTU = "noble"
 _LIBRARIES = ("libbz2-1.0", "libcrypt1", "libuuid1", "zlib1g")
 _QEMU = "usr/bin/qemu-aarch64-static"
 # Newer releases of Debian sign return addresses: by the cipher of Arm, QEMU is six times as slow.
@@ -58,6 +61,7 @@ def main() -> None:
     for python, suite in SUITES.items():
         known[f"{suite}-x86_64"] = partial(in_debian, Target(python, "x86_64"), suite)
         known[f"{suite}-aarch64"] = partial(in_qemu, Target(python, "aarch64"), suite)
+    known[f"{_UBUNTU}-x86_64"] = partial(in_debian, Target("3.12", "x86_64"), _UBUNTU)
     known["reproducible"] = reproducible
     parser = argparse.ArgumentParser(prog="python -m tools.release.trials")
     parser.add_argument("trials", nargs="*", help=f"of {', '.join(known)}; default: all")
@@ -128,13 +132,11 @@ def in_venv() -> None:
 
 
 def in_debian(target: Target, suite: str) -> None:
-    """Install on a minimal Debian, and deny a Pod."""
+    """Install on a minimal Debian or Ubuntu, and deny a Pod."""
     if shutil.which("debootstrap") is None:
         debian.apt(["--yes", "--no-install-recommends", "install", "debootstrap"], Path("/"))
     with _scratch(suite) as root, served(target) as address:
-        made = ["debootstrap", "--variant=minbase", "--force-check-gpg"]
-        command = [*made, _release(suite), str(root), suites.mirror(), _SCRIPT]
-        checked(subprocess.run(command, capture_output=True, text=True, check=False))
+        _bootstrap(suite, root)
         place = Place(root)
         apt = ["apt-get", "install", "-q", "--yes", "--no-install-recommends"]
         packages = _LIBRARIES if suite == MAVEN else (f"python{target.python}-venv",)
@@ -150,6 +152,22 @@ def in_debian(target: Target, suite: str) -> None:
             checked(place.run(_python(root, target, suite), "-m", "venv", environment))
             checked(place.run(python, *install))
             checked(place.run(python, place.work / "trial.py", place.work / "policies"))
+
+
+def _bootstrap(suite: str, root: Path) -> None:
+    """Make the minimal system of a suite."""
+    command = ["debootstrap", "--variant=minbase", "--force-check-gpg"]
+    with _scratch("keys") as keys:
+        if suite == _UBUNTU:
+            archives = suites.download("trixie", "amd64", "ubuntu-keyring")
+            debian.unpack_all(archives, keys)
+            keyring = keys / "usr/share/keyrings/ubuntu-archive-keyring.gpg"
+            command += [f"--keyring={keyring}", "--components=main,universe"]
+            mirror, script = "http://archive.ubuntu.com/ubuntu", _SCRIPTS / "gutsy"
+        else:
+            mirror, script = suites.mirror(), _SCRIPTS / "sid"
+        command += [_release(suite), str(root), mirror, str(script)]
+        checked(subprocess.run(command, capture_output=True, text=True, check=False))
 
 
 def in_qemu(target: Target, suite: str) -> None:

@@ -1,7 +1,7 @@
 """Build the wheel and try it with every supported Python that is here; list those that are missing.
 
     make matrix
-    python -m tools.supply.matrix --root DIR     and the Pythons of a Debian in this folder, as root
+    make matrix DEBIAN=DIR     and the Pythons of a Debian in this folder, as root
 
 Debian 12 has Python 3.11 only. A folder with newer ones:
 
@@ -58,8 +58,8 @@ class Place:
         return subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
 
     def has(self, version: str) -> bool:
-        """Whether it has this Python."""
-        return self.run("sh", "-c", f"command -v python{version}").returncode == 0
+        """Whether it has this Python, and not only a shim of pyenv for it."""
+        return self.run("sh", "-c", f"python{version} -c ''").returncode == 0
 
 
 def main() -> None:
