@@ -149,7 +149,7 @@ class Manifests:
 
     def describing(self, kinds: Collection[str]) -> list[Document]:
         """Return the Namespaces, CustomResourceDefinitions and objects of these kinds."""
-        names = (rf"{re.escape(each)}\b" for each in ("Namespace", DEFINITION, *kinds))
+        names = (rf"{re.escape(each)}(List)?\b" for each in ("Namespace", DEFINITION, *kinds))
         pattern = re.compile("|".join((*names, _HIDING)).encode())
         read = (split(f.name, f.data)[0] for f in self.files if pattern.search(f.data))
         found = (each for documents in read for each in documents)

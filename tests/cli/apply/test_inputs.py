@@ -193,6 +193,9 @@ def test_labels_of_a_namespace_in_another_file_are_known(kind: str) -> None:
     labelled = "{name: default, labels: {env: prod}}"
     write("deploy/z.yaml", f"apiVersion: v1\nkind: {kind}\nmetadata: {labelled}\n")
     assert run("deploy").exit_code == 1
+    items = f"items: [{{metadata: {labelled}}}]"
+    write("deploy/z.yaml", f"apiVersion: v1\nkind: NamespaceList\n{items}\n")
+    assert run("deploy").exit_code == 1
 
 
 @pytest.mark.parametrize(("form", "kept"), [("text", 1), ("json", 2), ("sarif", 2)])
