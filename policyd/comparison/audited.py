@@ -82,7 +82,9 @@ def _findings(report: JSONObject) -> Iterator[tuple[str, RuleFinding, float]]:
     for each in report.get("results") or ():
         level, source = _LEVELS.get(each.get("result")), str(each.get("source")).lower()
         if level and source.startswith(_SOURCE):
-            name = RuleName(each["policy"].rpartition("/")[2], own_rule(each.get("rule") or ""))
+            # A policy in CEL has no rules; one of its results has the rule "exception".
+            rule = own_rule(each.get("rule") or "") if source == _SOURCE else ""
+            name = RuleName(each["policy"].rpartition("/")[2], rule)
             finding = RuleFinding(name, level, each.get("message") or "")
             yield each["policy"], finding, object_in(each, "timestamp").get("seconds") or 0
 

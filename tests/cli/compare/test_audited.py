@@ -130,6 +130,19 @@ def test_a_namespace_has_a_report_of_the_cluster(product: Product, contents: Con
     assert outcomes("--against", product.configuration(), "--cluster") == {}
 
 
+def test_a_policy_in_cel_has_one_result_whatever_its_rule(
+    product: Product, contents: Contents
+) -> None:
+    write("teams", "", validations=[TEAM], validationActions=["Audit"])
+    for name, result in (("exempt", "skip"), ("failed", "fail")):
+        reviewed(contents, name)
+        rule = {"rule": "exception"} if result == "skip" else {}
+        fields = {"source": "KyvernoValidatingPolicy", "rule": "", **rule}
+        reported(contents, WG, name, result, **fields)
+    found = outcomes("--against", product.configuration(), "--cluster")
+    assert found == {"exempt": ("stricter", "teams/")}
+
+
 @pytest.mark.parametrize("order", [(1, 2), (2, 1)])
 def test_the_last_report_of_a_policy_counts(
     product: Product, contents: Contents, order: tuple[int, int]
