@@ -1,4 +1,4 @@
-"""Kyverno on the node: its admission controller, installed with its own chart. No tests here.
+"""Kyverno on the node: its controllers of admission and of reports, installed with its own chart. No tests here.
 
 ``cluster/programs.sh kyverno`` builds its programs; each is an image of one program here.
 """
@@ -13,14 +13,13 @@ from tests.node.programs import IMAGES, pack
 from tests.programs import program
 
 NAMESPACE = "kyverno"
-PROGRAMS = ("kyverno", "kyverno-init", "readiness-checker")
+PROGRAMS = ("kyverno", "kyverno-init", "readiness-checker", "reports-controller")
 WITHIN = 300.0
-# Without the controllers that do not decide about requests.
-OTHERS = ("backgroundController", "cleanupController", "reportsController")
+OTHERS = ("backgroundController", "cleanupController")
 
 
 def install(node: Node, *spared: str) -> None:
-    """Install Kyverno, and wait until its Pod is ready. ``spared`` are namespaces that its webhooks leave out."""
+    """Install Kyverno, and wait until its Pods are ready. ``spared`` are namespaces that its webhooks leave out."""
     for name in PROGRAMS:
         node.load(_archive(name))
     selector = {"key": "kubernetes.io/metadata.name", "operator": "NotIn"}
@@ -31,6 +30,7 @@ def install(node: Node, *spared: str) -> None:
             "container": {"image": _image("kyverno")},
             "initContainer": {"image": _image("kyverno-init")},
         },
+        "reportsController": {"image": _image("reports-controller")},
         "webhooksCleanup": {"image": _image("readiness-checker")},
         "config": {"webhooks": {"namespaceSelector": {"matchExpressions": expressions}}},
     }
