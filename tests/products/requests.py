@@ -94,8 +94,8 @@ def _ingress(http: str) -> JSONObject:
     }
 
 
-def _cluster_role(resource: str) -> JSONObject:
-    rules = [{"apiGroups": [""], "resources": [resource], "verbs": ["get"]}]
+def _cluster_role(resource: str, group: str = "") -> JSONObject:
+    rules = [{"apiGroups": [group], "resources": [resource], "verbs": ["get"]}]
     kind = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
     return {**kind, "metadata": {}, "rules": rules}
 
@@ -161,7 +161,7 @@ VIOLATIONS: Mapping[str, JSONObject] = {
 }  # fmt: skip
 # Policies that only audit; nothing changes these objects after they are created.
 AUDITED: Mapping[str, JSONObject] = {
-    "other/restrict-wildcard-resources": _cluster_role("*"),
+    "other/restrict-wildcard-resources": _cluster_role("*", "apps"),
     "other-vpol/restrict-networkpolicy-empty-podselector": {
         "apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy",
         "metadata": {}, "spec": {"podSelector": {}},
