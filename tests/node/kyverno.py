@@ -27,7 +27,8 @@ def install(node: Node, *spared: str) -> None:
     values = {
         **{name: {"enabled": False} for name in OTHERS},
         "admissionController": {
-            "container": {"image": _image("kyverno")},
+            # A busy machine makes it slow, so its webhooks have the longest timeout that there is.
+            "container": {"image": _image("kyverno"), "extraArgs": {"webhookTimeout": 30}},
             "initContainer": {"image": _image("kyverno-init")},
         },
         "reportsController": {"image": _image("reports-controller")},
