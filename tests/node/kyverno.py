@@ -15,6 +15,7 @@ from tests.programs import program
 NAMESPACE = "kyverno"
 PROGRAMS = ("kyverno", "kyverno-init", "readiness-checker", "reports-controller")
 WITHIN = 300.0
+ROLES = {"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["clusterroles"]}
 OTHERS = ("backgroundController", "cleanupController")
 
 
@@ -31,7 +32,11 @@ def install(node: Node, *spared: str) -> None:
             "container": {"image": _image("kyverno"), "extraArgs": {"webhookTimeout": 30}},
             "initContainer": {"image": _image("kyverno-init")},
         },
-        "reportsController": {"image": _image("reports-controller")},
+        "reportsController": {
+            "image": _image("reports-controller"),
+            # By default it reads what the role "view" may read.
+            "rbac": {"clusterRole": {"extraResources": [ROLES]}},
+        },
         "webhooksCleanup": {"image": _image("readiness-checker")},
         "config": {"webhooks": {"namespaceSelector": {"matchExpressions": expressions}}},
     }
