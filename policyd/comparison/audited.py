@@ -4,14 +4,14 @@ A report is about an object as it is stored, and does not say which version of i
 a reviewed object only if the stored one has the same content, and has not changed since.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
 from urllib.parse import quote
 
 from policyd._core.json.equality import equal
-from policyd.cluster.listing import ApiReader, ApiReadError, list_path, pages, unread
+from policyd.cluster.listing import ApiReader, ApiReadError, list_path, unread
 from policyd.comparison.findings import Level, RuleFinding, RuleName, own_rule
 from policyd.errors import ConfigError
 from policyd.json_types import JSON, JSONObject, object_in
@@ -28,72 +28,65 @@ _METADATA = ("labels", "annotations", "finalizers", "ownerReferences")
 
 @dataclass(frozen=True, slots=True)
 class AuditReports:
-    """The results of all reports, by the UID of their object and the rule: of each policy that has
-    the name, the last one, with its time in seconds.
+    """The reports of reviewed objects, read one by one: Kyverno names a report by the UID of its
+    object.
     """
 
     reader: ApiReader
-    _results: dict[tuple[str, RuleName], dict[str, tuple[RuleFinding, float]]] = field(
-        default_factory=dict
-    )
 
-    def read(self) -> "AuditReports":
-        """Read the reports of the APIs that the cluster serves. Raises ConfigError."""
-        for api in APIS.values():
-            for resource in (api.namespaced, api.cluster):
-                for report in self._listed(resource):
-                    uid = str(object_in(report, "scope").get("uid") or "")
-                    for policy, finding, seconds in _findings(report):
-                        known = self._results.setdefault((uid, finding.name), {})
-                        if policy not in known or known[policy][1] < seconds:
-                            known[policy] = finding, seconds
-        return self
-
-    def findings(self, request: JSONObject, obj: JSON, name: RuleName) -> list[RuleFinding]:
-        """Return what is reported of a rule for an object of a request; nothing if that is not
-        known. Raises ConfigError.
+    def findings(
+        self, request: JSONObject, obj: JSON, names: Collection[RuleName]
+    ) -> list[RuleFinding]:
+        """Return what is reported of these rules for an object of a request: of each policy that
+        has the name, the last result. Without those that may be about an older version. Raises
+        ConfigError.
         """
         named = object_in(obj, "metadata")
-        uid = str(named.get("uid") or "")
-        results = self._results.get((uid, name), {}).values()
-        if not results or request.get("subResource"):
+        uid, namespace = str(named.get("uid") or ""), str(named.get("namespace") or "")
+        if not uid or request.get("subResource"):
             return []
-        # A request to create an object with generateName has no name.
-        stored = self._stored(request, str(request.get("name") or named.get("name") or ""))
-        metadata = object_in(stored, "metadata")
-        same = metadata.get("uid") == uid and equal(_content(stored), _content(object_in(obj)))
-        changed = _changed(metadata)
-        current = same and all(seconds > changed for _, seconds in results)
-        return [finding for finding, _ in results] if current else []
-
-    def _listed(self, resource: Served) -> Iterator[JSONObject]:
-        try:
-            for page in pages(self.reader, list_path(resource)):
-                yield from page.items
-        except ApiReadError as error:
-            if error.status != HTTPStatus.NOT_FOUND:
-                raise _failed(f"list {resource.resource}.{resource.group}", error) from None
-
-    def _stored(self, request: JSONObject, name: str) -> JSONObject:
+        results: dict[tuple[str, RuleName], tuple[RuleFinding, float]] = {}
+        for api in APIS.values():
+            report = self._got(api.resource(namespace), namespace, uid)
+            for policy, finding, seconds in _findings(report):
+                key = (policy, finding.name)
+                if finding.name in names and (key not in results or results[key][1] < seconds):
+                    results[key] = finding, seconds
+        if not results:
+            return []
         of = request["resource"]
         resource = Served(of.get("group", ""), of["version"], of["resource"], "", True)
-        listed = list_path(resource, quote(request.get("namespace") or "", safe=""))
+        # A request to create an object with generateName has no name.
+        stored = self._got(resource, namespace, str(request.get("name") or named.get("name") or ""))
+        metadata = object_in(stored, "metadata")
+        if metadata.get("uid") != uid or not equal(_content(stored), _content(object_in(obj))):
+            return []
+        changed = _changed(metadata)
+        older = {finding.name for finding, seconds in results.values() if seconds <= changed}
+        return [finding for finding, _ in results.values() if finding.name not in older]
+
+    def _got(self, resource: Served, namespace: str, name: str) -> JSONObject:
+        """Return an object; an empty one if there is none."""
+        path = f"{list_path(resource, quote(namespace, safe=''))}/{quote(name, safe='')}"
         try:
-            return self.reader.get(f"{listed}/{quote(name, safe='')}")
+            return self.reader.get(path)
         except ApiReadError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return {}
-            raise _failed(f"get {of['resource']}", error) from None
+            problem = unread(f"get {resource.label}", error)
+            hint = f"\n  hint: {problem.hint}" if problem.hint else ""
+            raise ConfigError(f"{problem.message}{hint}") from None
 
 
 def _findings(report: JSONObject) -> Iterator[tuple[str, RuleFinding, float]]:
     for each in report.get("results") or ():
-        level = _LEVELS.get(each.get("result"))
-        if level and str(each.get("source")).lower().startswith(_SOURCE):
-            policy, rule = each["policy"], own_rule(each.get("rule") or "")
-            name = RuleName(policy.rpartition("/")[2], rule)
+        level, source = _LEVELS.get(each.get("result")), str(each.get("source")).lower()
+        if level and source.startswith(_SOURCE):
+            # A policy in CEL has no rules; one of its results has the rule "exception".
+            rule = own_rule(each.get("rule") or "") if source == _SOURCE else ""
+            name = RuleName(each["policy"].rpartition("/")[2], rule)
             finding = RuleFinding(name, level, each.get("message") or "")
-            yield policy, finding, object_in(each, "timestamp").get("seconds") or 0
+            yield each["policy"], finding, object_in(each, "timestamp").get("seconds") or 0
 
 
 def _content(obj: JSONObject) -> JSONObject:
@@ -111,8 +104,3 @@ def _changed(metadata: JSONObject) -> float:
     ]
     times.append(metadata.get("creationTimestamp") or "1970-01-01T00:00:00Z")
     return max(datetime.fromisoformat(each).timestamp() for each in times)
-
-
-def _failed(what: str, error: ApiReadError) -> ConfigError:
-    problem = unread(what, error)
-    return ConfigError(problem.message + (f"\n  hint: {problem.hint}" if problem.hint else ""))

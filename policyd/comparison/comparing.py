@@ -117,13 +117,14 @@ class Comparer:
                 name = next(iter(matched)) if len(matched) == 1 else RuleName()
                 yield ComparedRule(name, "other patch", *_fields(*after))
                 matched.clear()
+        audited = {name for name in ours.keys() - theirs if ours[name].level == "audits"}
+        reported: dict[RuleName, _Stance] = {}
+        if audited and self._reports is not None:
+            reported = _by_rule(self._reports.findings(request, admission.after, audited))
+        theirs |= reported
         for name in sorted({*ours, *theirs, *matched}):
-            own, reported = ours.get(name, _ADMITS), list[RuleFinding]()
-            if own.level == "audits" and name not in theirs and self._reports is not None:
-                reported = self._reports.findings(request, admission.after, name)
-            theirs |= _by_rule(reported)
-            other = theirs.get(name, _ADMITS)
-            yield _compared(name, own, other, answer, reported=bool(reported))
+            own, other = ours.get(name, _ADMITS), theirs.get(name, _ADMITS)
+            yield _compared(name, own, other, answer, reported=name in reported)
 
     def _stances(self, admission: Admission) -> dict[RuleName, _Stance]:
         return _by_rule(

@@ -90,13 +90,22 @@ class Contents:
         folder, _, name = path.rpartition("/")
         prefix, inside, rest = folder.partition("/namespaces/")
         namespace, _, resource = rest.partition("/")
-        if not resource and folder != "/api/v1/namespaces":
+        if not resource and folder not in self._of_the_cluster():
             return None
         for each in self.objects.get(f"{prefix}/{resource}" if inside else folder, ()):
             metadata = each["metadata"]
             if metadata["name"] == name and metadata.get("namespace", "") == namespace:
                 return Reply({**each, **self._typed(folder)})
         return refusal(404, f'"{name}" not found')
+
+    def _of_the_cluster(self) -> set[str]:
+        """The lists of resources that are in no namespace."""
+        return {
+            f"{base(*version)}/{name}"
+            for version, kinds in self.served.items()
+            for name, _, namespaced in kinds
+            if not namespaced
+        }
 
     def _list(self, path: str, query: JSONObject) -> Reply:
         prefix, inside, rest = path.partition("/namespaces/")

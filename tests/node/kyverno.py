@@ -1,4 +1,4 @@
-"""Kyverno on the node: its admission controller, installed with its own chart. No tests here.
+"""Kyverno on the node: its controllers of admission and of reports, installed with its own chart. No tests here.
 
 ``cluster/programs.sh kyverno`` builds its programs; each is an image of one program here.
 """
@@ -13,14 +13,14 @@ from tests.node.programs import IMAGES, pack
 from tests.programs import program
 
 NAMESPACE = "kyverno"
-PROGRAMS = ("kyverno", "kyverno-init", "readiness-checker")
+PROGRAMS = ("kyverno", "kyverno-init", "readiness-checker", "reports-controller")
 WITHIN = 300.0
-# Without the controllers that do not decide about requests.
-OTHERS = ("backgroundController", "cleanupController", "reportsController")
+ROLES = {"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["clusterroles"]}
+OTHERS = ("backgroundController", "cleanupController")
 
 
 def install(node: Node, *spared: str) -> None:
-    """Install Kyverno, and wait until its Pod is ready. ``spared`` are namespaces that its webhooks leave out."""
+    """Install Kyverno, and wait until its Pods are ready. ``spared`` are namespaces that its webhooks leave out."""
     for name in PROGRAMS:
         node.load(_archive(name))
     selector = {"key": "kubernetes.io/metadata.name", "operator": "NotIn"}
@@ -28,8 +28,14 @@ def install(node: Node, *spared: str) -> None:
     values = {
         **{name: {"enabled": False} for name in OTHERS},
         "admissionController": {
-            "container": {"image": _image("kyverno")},
+            # A busy machine makes it slow, so its webhooks have the longest timeout that there is.
+            "container": {"image": _image("kyverno"), "extraArgs": {"webhookTimeout": 30}},
             "initContainer": {"image": _image("kyverno-init")},
+        },
+        "reportsController": {
+            "image": _image("reports-controller"),
+            # By default it reads what the role "view" may read.
+            "rbac": {"clusterRole": {"extraResources": [ROLES]}},
         },
         "webhooksCleanup": {"image": _image("readiness-checker")},
         "config": {"webhooks": {"namespaceSelector": {"matchExpressions": expressions}}},

@@ -1,8 +1,8 @@
-"""Forty public policies of Kyverno, and for each one that denies an object that violates only that one;
-objects that violate none. No tests here.
+"""Public policies of Kyverno, and for each one that denies or audits an object that violates only that
+one; objects that violate none. No tests here.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from policyd.json_types import JSONObject
@@ -94,8 +94,8 @@ def _ingress(http: str) -> JSONObject:
     }
 
 
-def _cluster_role(resource: str) -> JSONObject:
-    rules = [{"apiGroups": [""], "resources": [resource], "verbs": ["get"]}]
+def _cluster_role(resource: str, group: str = "") -> JSONObject:
+    rules = [{"apiGroups": [group], "resources": [resource], "verbs": ["get"]}]
     kind = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
     return {**kind, "metadata": {}, "rules": rules}
 
@@ -159,6 +159,14 @@ VIOLATIONS: Mapping[str, JSONObject] = {
     "other/require-ingress-https": _ingress("true"),
     "other/restrict-clusterrole-nodesproxy": _cluster_role("nodes/proxy"),
 }  # fmt: skip
+# Policies that only audit; nothing changes these objects after they are created.
+AUDITED: Mapping[str, JSONObject] = {
+    "other/restrict-wildcard-resources": _cluster_role("*", "apps"),
+    "other-vpol/restrict-networkpolicy-empty-podselector": {
+        "apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy",
+        "metadata": {}, "spec": {"podSelector": {}},
+    },
+}  # fmt: skip
 MUTATIONS = ("other/add-ndots", "other/add-ttl-jobs")
 GOOD: Sequence[JSONObject] = (
     _POD, _service(), _account(automountServiceAccountToken=False), _secret("Opaque"),
@@ -186,10 +194,16 @@ def mutated(stored: JSONObject) -> bool:
 
 
 def sources() -> list[JSONObject]:
-    """The policies, all of which deny or mutate."""
-    folders = [find(IMPORT, f"kyverno/{path}") for path in (*VIOLATIONS, *MUTATIONS)]
-    found = [each for folder in folders for each in documents(folder)]
-    return [_enforced(each) for each in found if each.get("kind") == "ClusterPolicy"]
+    """The policies: those that deny or mutate, and those that only audit."""
+    enforced = map(_enforced, _policies(*VIOLATIONS, *MUTATIONS))
+    return [*enforced, *_policies(*AUDITED)]
+
+
+def _policies(*paths: str) -> Iterator[JSONObject]:
+    for path in paths:
+        for each in documents(find(IMPORT, f"kyverno/{path}")):
+            if each.get("kind") in ("ClusterPolicy", "ValidatingPolicy"):
+                yield each
 
 
 def _enforced(policy: JSONObject) -> JSONObject:

@@ -43,12 +43,12 @@ class OtherWebhooks:
 
     def reports(self, stack: ExitStack) -> AuditReports | None:
         """Return the reports in the cluster, which are read until the stack closes; None without
-        --cluster. Raises ConfigError.
+        --cluster.
         """
         if not self.cluster:
             return None
         reader = cluster_reader(self.reach.kubeconfig, self.reach.context)
-        return AuditReports(stack.enter_context(reader)).read()
+        return AuditReports(stack.enter_context(reader))
 
     def webhooks(self) -> tuple[list[Hook], list[JSONObject]]:
         """Return the webhooks, and the Namespaces of the file. Raises ConfigError."""

@@ -81,7 +81,7 @@ class Product:
 
 def write(name: str, rule: str, **spec: Any) -> None:
     """Write a policy that was imported from a ClusterPolicy."""
-    document = policy(f"{name}-{rule}", **spec)
+    document = policy("-".join(filter(None, (name, rule))), **spec)
     document["metadata"]["annotations"] = {ORIGIN: f"ClusterPolicy/{name}", RULE: rule}
     Path("policies").mkdir(exist_ok=True)
     Path("policies", f"{name}.json").write_text(json.dumps(document))

@@ -10,14 +10,16 @@ import pytest
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from tests.builders.objects import pod
-from tests.builders.policies import TEAM
+from tests.builders.policies import EVERYTHING, TEAM
 from tests.cli.compare.product import Product, capture, outcomes, run, write
-from tests.cluster.contents import Contents
+from tests.cluster.contents import SERVED, Contents
 from tests.cluster.fake import api_server, refusal
 
 WG = "/apis/wgpolicyk8s.io/v1alpha2/policyreports"
+WG_CLUSTER = "/apis/wgpolicyk8s.io/v1alpha2/clusterpolicyreports"
 OPEN = "/apis/openreports.io/v1alpha1/reports"
 PODS = "/api/v1/pods"
+NAMESPACES = "/api/v1/namespaces"
 RESULT = {
     "policy": "teams",
     "rule": "autogen-team",
@@ -26,14 +28,22 @@ RESULT = {
 }
 CREATED = "2026-11-01T00:00:00Z"
 LATER = 1793491200 + 3600
+UNMANAGED: JSONObject = {"managedFields": []}
+REPORTING = {
+    **SERVED,
+    ("openreports.io", "v1alpha1"): (("reports", "Report", True),),
+    ("wgpolicyk8s.io", "v1alpha2"): (
+        ("policyreports", "PolicyReport", True),
+        ("clusterpolicyreports", "ClusterPolicyReport", False),
+    ),
+}
 
 
 @pytest.fixture
 def contents(product: Product, monkeypatch: pytest.MonkeyPatch) -> Iterator[Contents]:
     """A cluster beside the other product; the policy only audits."""
     write("teams", "team", validations=[TEAM], validationActions=["Audit"])
-    made = Contents()
-    made.objects |= {WG: [], OPEN: []}
+    made = Contents(served=REPORTING)
     with api_server(product.folder, made.answer) as server:
         monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig()))
         yield made
@@ -45,15 +55,18 @@ def reviewed(contents: Contents, name: str, stored: JSONObject | None = None) ->
     made["metadata"] |= {"uid": f"uid-{name}", "resourceVersion": "1"}
     capture(made)
     fields = {key: value for key, value in made.items() if key != "metadata"} | (stored or {})
-    more: JSONObject = {"creationTimestamp": CREATED, "generation": 2, "managedFields": []}
+    more: JSONObject = {"creationTimestamp": CREATED, "generation": 2, **UNMANAGED}
     contents.add(
         PODS, name, "shop", **{**fields, "metadata": {**more, **fields.get("metadata", {})}}
     )
 
 
-def reported(contents: Contents, path: str, name: str, result: str, **fields: Any) -> None:
+def reported(
+    contents: Contents, path: str, name: str, result: str, namespace: str = "shop", **fields: Any
+) -> None:
+    """Add a report, whose name is the UID of its object."""
     each = {**RESULT, "result": result, "timestamp": {"seconds": LATER, "nanos": 0}, **fields}
-    contents.add(path, f"r-{name}", "shop", scope={"uid": f"uid-{name}"}, results=[each])
+    contents.add(path, f"uid-{name}", namespace, results=[each])
 
 
 def test_reports_show_what_is_only_audited(product: Product, contents: Contents) -> None:
@@ -85,6 +98,49 @@ def test_a_request_without_a_name_is_about_the_object_that_was_created(
     reported(contents, WG, "web", "pass")
     done = run("--against", product.configuration(), "--yes", "--cluster", "--format", "json")
     assert [each["outcome"] for each in json.loads(done.stdout)["results"]] == ["stricter"]
+
+
+def test_only_reports_of_reviewed_objects_are_read(product: Product, contents: Contents) -> None:
+    reviewed(contents, "web")
+    for name in ("web", "unrelated"):
+        reported(contents, WG, name, "fail")
+    read: list[str] = []
+    contents.special = lambda call: read.append(call.path)
+    assert outcomes("--against", product.configuration(), "--cluster") == {}
+    assert sorted(each.partition("?")[0] for each in read) == [
+        "/api/v1/namespaces/shop/pods/web",
+        "/apis/openreports.io/v1alpha1/namespaces/shop/reports/uid-web",
+        "/apis/wgpolicyk8s.io/v1alpha2/namespaces/shop/policyreports/uid-web",
+    ]
+
+
+def test_a_namespace_has_a_report_of_the_cluster(product: Product, contents: Contents) -> None:
+    typed = {"apiVersion": "v1", "kind": "Namespace"}
+    metadata = {"creationTimestamp": CREATED, **UNMANAGED}
+    capture(contents.add(NAMESPACES, "shop", metadata=metadata, **typed))
+    everything = {"resourceRules": [EVERYTHING]}
+    write(
+        "teams",
+        "team",
+        validations=[TEAM],
+        validationActions=["Audit"],
+        matchConstraints=everything,
+    )
+    reported(contents, WG_CLUSTER, "shop", "fail", namespace="")
+    assert outcomes("--against", product.configuration(), "--cluster") == {}
+
+
+def test_a_policy_in_cel_has_one_result_whatever_its_rule(
+    product: Product, contents: Contents
+) -> None:
+    write("teams", "", validations=[TEAM], validationActions=["Audit"])
+    for name, result in (("exempt", "skip"), ("failed", "fail")):
+        reviewed(contents, name)
+        rule = {"rule": "exception"} if result == "skip" else {}
+        fields = {"source": "KyvernoValidatingPolicy", "rule": "", **rule}
+        reported(contents, WG, name, result, **fields)
+    found = outcomes("--against", product.configuration(), "--cluster")
+    assert found == {"exempt": ("stricter", "teams/")}
 
 
 @pytest.mark.parametrize("order", [(1, 2), (2, 1)])
@@ -135,7 +191,9 @@ def test_a_change_of_the_status_is_none_of_the_object(product: Product, contents
     assert outcomes("--against", product.configuration(), "--cluster") == {}
 
 
-@pytest.mark.parametrize(("path", "what"), [(WG, "list policyreports"), (PODS, "get pods")])
+@pytest.mark.parametrize(
+    ("path", "what"), [(WG, "get policyreports.wgpolicyk8s.io"), (PODS, "get pods")]
+)
 def test_a_missing_permission_is_named(
     product: Product, contents: Contents, path: str, what: str
 ) -> None:

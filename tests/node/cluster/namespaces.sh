@@ -71,6 +71,8 @@ make_cgroups() {
   for hierarchy in /sys/fs/cgroup/*/; do
     case $hierarchy in */unified/) ;; *) mkdir -p "$hierarchy$NAME" ;; esac
   done
+  # The node has the weight of a machine, not of one process.
+  if [ -f "/sys/fs/cgroup/cpu/$NAME/cpu.shares" ]; then echo 16384 >"/sys/fs/cgroup/cpu/$NAME/cpu.shares"; fi
   if [ -f /sys/fs/cgroup/cpuset/cpuset.cpus ]; then
     for file in cpus mems; do
       cat "/sys/fs/cgroup/cpuset/cpuset.$file" >"/sys/fs/cgroup/cpuset/$NAME/cpuset.$file"

@@ -167,15 +167,16 @@ krew() {
   mv "$BIN/krew" "$BIN/kubectl-krew"
 }
 
-# The admission controller with what its chart runs beside it, the chart, and the CustomResourceDefinitions. The chart lists charts that
-# only a registry has; the one of these that it needs is in another module.
+# The controllers of admission and reports with what their chart runs beside them, the chart, and the CustomResourceDefinitions. The
+# chart lists charts that only a registry has; the one of these that it needs is in another module.
 kyverno() {
-  missing kyverno kyverno-init readiness-checker kyverno-chart || return 0
+  local programs=(kyverno kyverno-init readiness-checker reports-controller)
+  missing "${programs[@]}" kyverno-chart || return 0
   enter_source github.com/kyverno/kyverno $KYVERNO
   rm -rf "$BIN/kyverno-crds" "$BIN/kyverno-chart"
   mkdir "$BIN/kyverno-crds"
   cp config/crds/*/*.yaml "$BIN/kyverno-crds/"
-  go build -mod=mod -ldflags "-s -w" -o "$BIN/" ./cmd/kyverno ./cmd/kyverno-init ./cmd/readiness-checker
+  go build -mod=mod -ldflags "-s -w" -o "$BIN/" "${programs[@]/#/./cmd/}"
   cp -r charts/kyverno "$BIN/kyverno-chart"
   cp -r "$(go list -m -f '{{.Dir}}' github.com/kyverno/api)/charts/kyverno-api" "$BIN/kyverno-chart/charts/"
   chmod -R u+w "$BIN/kyverno-chart"
