@@ -26,10 +26,8 @@ def test_a_section_without_its_programs_is_named_and_the_next_one_runs(
     command.main([])
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     work = "work 1 s target 2 s"
-    assert lines == [
-        *("", "one", work, "not measured: there is no Go on this machine"),
-        *("", "two", work),
-    ]
+    assert lines[:3] == ["", "one", work]
+    assert lines[3:] == ["not measured: there is no Go on this machine", "", "two", work]
 
 
 def test_the_image_is_measured_by_root_only(
