@@ -2,7 +2,7 @@
 update of such a Pod fails, whatever it is about. Evaluates nothing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from policyd.errors import Problem
 from policyd.mutation.schemas.schemas import Schemas, field_below
@@ -23,6 +23,7 @@ _MUTABLE = (
     ("spec", "activeDeadlineSeconds"),
     ("spec", "tolerations"),
 )
+_DEBUG = ("spec", "ephemeralContainers")  # only requests to the subresource write it
 # In expressions that may distinguish updates, or Pods with gates: some fields of these may change.
 _TELLING = (".operation", "oldObject", "ubResource", "schedulingGates")
 
@@ -33,9 +34,12 @@ def refused(run: LintRun) -> Iterator[Problem]:
         texts = [each.text for each in expressions_of(document.raw)]
         if not _updates_pods(policy) or any(word in text for text in texts for word in _TELLING):
             continue
+        rules = policy.spec.match_constraints.resource_rules
+        debugs = any(_has_updates(each, "ephemeralcontainers") for each in rules)
+        mutable = (*_MUTABLE, _DEBUG) if debugs else _MUTABLE
         written = ((each, write) for each in mutations_of(document.raw) for write in writes(each))
         for mutation, write in written:
-            if not _may_change(write.place, run.schemas):
+            if not _may_change(write.place, mutable, run.schemas):
                 message = (
                     f"the API server refuses updates that change {path_text(write.place)} of an "
                     "existing Pod: they fail unless the Pod has the value already"
@@ -55,22 +59,21 @@ def _updates_pods(policy: AnyPolicy) -> bool:
     )
 
 
-def _has_updates(rule: NamedRuleWithOperations) -> bool:
+def _has_updates(rule: NamedRuleWithOperations, subresource: str = "") -> bool:
     return (
-        covers_resource(rule.resources, "pods")
+        covers_resource(rule.resources, "pods", subresource)
         and covers(rule.api_groups, "")
         and covers(rule.operations, "UPDATE")
     )
 
 
-def _may_change(place: Place, schemas: Schemas) -> bool:
+def _may_change(place: Place, mutable: Iterable[Place], schemas: Schemas) -> bool:
     """Whether a change at a place, or of a part of it, may be one that the API server admits."""
     if place[:1] != ("spec",) or not _in_pods(place, schemas):
         return True
     adds = place[-1] == ANY_STEP and place[1:-1] in (("containers",), ("initContainers",))
     return not adds and any(
-        all(step == kept for step, kept in zip(place, mutable, strict=False))
-        for mutable in _MUTABLE
+        all(step == kept for step, kept in zip(place, each, strict=False)) for each in mutable
     )
 
 

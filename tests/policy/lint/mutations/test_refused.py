@@ -112,6 +112,14 @@ def test_what_pods_do_not_have_is_written_to_other_objects() -> None:
     assert not told(PODS, DEPLOYMENTS, mutations=[template])
 
 
+def test_debug_containers_are_written_when_they_are_added() -> None:
+    debug = overlay({"spec": {"ephemeralContainers": [{"(name)": "*", "image": "x"}]}})
+    assert told(PODS, mutations=[debug])
+    assert not told(rule("pods", "pods/ephemeralcontainers"), mutations=[IMAGES, debug])
+    assert not told(PODS, rule("pods/*", operations=["UPDATE"]), mutations=[IMAGES, debug])
+    assert told(rule("pods", "pods/ephemeralcontainers"), mutations=[debug, PROFILE])
+
+
 def test_rules_for_pods_and_their_subresources() -> None:
     assert told(rule("pods/*"), mutations=[PROFILE])
 
