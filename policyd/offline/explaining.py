@@ -27,14 +27,11 @@ from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.compile.reads.compiled_reads import CompiledRead
 from policyd.policy.kinds.controllers import CONTROLLERS, controller_constraints
-from policyd.policy.model.match import matches_pods
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source.loaded_documents import Document, Sources
 
 _Documents = Mapping[tuple[str, str], Document]
-_PODS_ONLY = (
-    "checks the Pods when the controller creates them, not the template: podControllers is not set"
-)
+_PODS_ONLY = "podControllers is not set: it checks the Pods, not the template"
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,15 +213,22 @@ def _controllers(policy: CompiledPolicy, document: Document, sent: _Sent) -> Mat
     request = sent.request
     if request.resource[2] not in CONTROLLERS:
         return None
+    constraints = _constraints(document)
+    derived = controller_constraints(constraints)
     if policy.controllers is None:
-        rules = _constraints(document).get("resourceRules") or []
-        checks_pods = document.kind == "Policy" and any(map(matches_pods, rules))
-        return MatchReason(False, _PODS_ONLY) if checks_pods else None
+        misses = (
+            document.kind == "Policy"
+            and derived["resourceRules"]
+            and sent.pod_view is not None
+            and not request.sub_resource
+            and why(derived, sent.pod_view).applies
+            and not why(constraints, sent.view).applies
+        )
+        return MatchReason(False, _PODS_ONLY) if misses else None
     if sent.pod_view is None or request.sub_resource:
         return MatchReason(False, "podControllers: the object has no Pod template")
     if policy.sort_key in sent.by_template:
         return MatchReason(
             True, "podControllers: the template is checked as the Pod of the controller"
         )
-    derived = controller_constraints(_constraints(document))
     return replace(why(derived, sent.pod_view), applies=False)

@@ -202,11 +202,33 @@ def test_a_policy_for_pods_says_when_it_checks_those_of_a_controller() -> None:
     assert found.controllers is not None
     assert not found.controllers.applies
     assert found.controllers.text == (
-        "checks the Pods when the controller creates them, not the template: podControllers is not set"
+        "podControllers is not set: it checks the Pods, not the template"
     )
-    services = policy("sample", rule("services"), validations=TRUE)
-    assert story(services, deployment()).controllers is None
     assert story(policy(validations=TRUE)).controllers is None
+
+
+VOLCANO: JSONObject = {
+    "kind": {"group": "batch.volcano.sh", "version": "v1", "kind": "Job"},
+    "resource": {"group": "batch.volcano.sh", "version": "v1", "resource": "jobs"},
+}
+
+
+@pytest.mark.parametrize(
+    ("document", "request_fields"),
+    [
+        (policy("p", rule("services"), validations=TRUE), {}),
+        (policy("p", rule("pods", "deployments", group="*"), validations=TRUE), {}),
+        (policy(validations=TRUE, match={"namespaceSelector": {"matchLabels": {"a": "b"}}}), {}),
+        (policy("p", rule(operations=["DELETE"]), validations=TRUE), {}),
+        (policy(validations=TRUE), {"operation": "DELETE"}),
+        (policy(validations=TRUE), {"overrides": VOLCANO}),
+        (policy(validations=TRUE), {"overrides": {"operation": "UPDATE", "subResource": "status"}}),
+    ],
+)
+def test_other_reasons_are_not_hidden_by_pod_controllers(
+    document: JSONObject, request_fields: dict[str, Any]
+) -> None:
+    assert story(document, deployment(), **request_fields).controllers is None
 
 
 def test_mutations_tell_what_each_changed() -> None:

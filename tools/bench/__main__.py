@@ -2,6 +2,7 @@
 
 import sys
 
+from tests.kubernetes import Unavailable
 from tools.bench import (
     around,
     connections,
@@ -58,8 +59,11 @@ def main(names: list[str]) -> None:
         raise SystemExit(f"no section {', '.join(unknown)}: choose from {', '.join(SECTIONS)}")
     for name in names or SECTIONS:
         print(f"\n{name}")
-        for what, figure, target in SECTIONS[name]():
-            print(f"  {what:<42} {figure:<58} target {target}", flush=True)
+        try:
+            for what, figure, target in SECTIONS[name]():
+                print(f"  {what:<42} {figure:<58} target {target}", flush=True)
+        except Unavailable as reason:
+            print(f"  not measured: {reason}")
 
 
 if __name__ == "__main__":

@@ -145,7 +145,7 @@ class Engines:
 
 
 def validating(copies: int) -> Iterator[JSONObject]:
-    """That many copies of the 16 ValidatingAdmissionPolicies, whose expressions all differ."""
+    """That many copies of the 16 ValidatingAdmissionPolicies, whose validations all differ."""
     for document in load([core.VAP]).documents:
         if document.kind != "ValidatingAdmissionPolicy":
             continue

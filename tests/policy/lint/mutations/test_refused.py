@@ -9,6 +9,7 @@ from tests.builders.policies import (
     DEPLOYMENTS,
     EVERYTHING,
     PODS,
+    VALIDATION,
     apply_configuration,
     json_patch,
     overlay,
@@ -38,16 +39,34 @@ def test_the_advice_names_the_first_write() -> None:
             "spec.mutations[1].overlay.spec.securityContext[+(seccompProfile)].type",
             "the API server refuses updates that change spec.securityContext.seccompProfile.type of "
             "an existing Pod: they fail unless the Pod has the value already",
-            "match only CREATE",
+            "match only CREATE for pods",
         )
     ]
 
 
-def test_templates_are_still_updated() -> None:
-    ((_, _, hint),) = told(PODS, podControllers=True, mutations=[PROFILE])
-    assert hint == (
-        "add the match condition request.kind.kind != 'Pod' || request.operation == 'CREATE'"
-    )
+CONDITION = "the match condition request.kind.kind != 'Pod' || request.operation == 'CREATE'"
+
+
+@pytest.mark.parametrize(
+    ("spec", "hint"),
+    [
+        ({}, "match only CREATE for pods"),
+        ({"podControllers": True}, f"add {CONDITION}"),
+        (
+            {"validations": [VALIDATION]},
+            "move the mutations to a policy that matches only CREATE for pods",
+        ),
+        (
+            {"validations": [VALIDATION], "podControllers": True},
+            f"move the mutations to a policy with {CONDITION}",
+        ),
+    ],
+)
+def test_updates_of_templates_are_still_mutated_and_updates_of_pods_still_validated(
+    spec: JSONObject, hint: str
+) -> None:
+    ((_, _, found),) = told(PODS, mutations=[PROFILE], **spec)
+    assert found == hint
 
 
 @pytest.mark.parametrize(
@@ -76,11 +95,48 @@ def test_the_rest_of_the_spec_may_not_change(mutation: JSONObject) -> None:
         json_patch("[JSONPatch{op: 'add', path: '/spec/tolerations/-', value: {'key': 'a'}}]"),
         json_patch("[JSONPatch{op: 'replace', path: '/spec/containers/0/image', value: 'x'}]"),
         json_patch("[JSONPatch{op: 'test', path: '/spec/hostNetwork', value: false}]"),
+        json_patch(
+            "['containers', 'initContainers'].map(each, JSONPatch{"
+            "op: 'replace', path: '/spec/' + each + '/0/image', value: 'x'})"
+        ),
+        json_patch("[JSONPatch{op: 'remove', path: '/spec/schedulingGates/0'}]"),
         apply_configuration("Object{spec: variables.spec}"),
     ],
 )
 def test_what_may_change(mutation: JSONObject) -> None:
     assert not told(PODS, mutations=[mutation])
+
+
+def test_what_pods_do_not_have_is_written_to_other_objects() -> None:
+    template = overlay({"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}})
+    assert not told(PODS, DEPLOYMENTS, mutations=[template])
+
+
+def test_debug_containers_are_written_when_they_are_added() -> None:
+    debug = overlay({"spec": {"ephemeralContainers": [{"(name)": "*", "image": "x"}]}})
+    assert told(PODS, mutations=[debug])
+    assert not told(rule("pods", "pods/ephemeralcontainers"), mutations=[IMAGES, debug])
+    assert not told(PODS, rule("pods/*", operations=["UPDATE"]), mutations=[IMAGES, debug])
+    assert told(rule("pods", "pods/ephemeralcontainers"), mutations=[debug, PROFILE])
+
+
+def test_rules_for_pods_and_their_subresources() -> None:
+    assert told(rule("pods/*"), mutations=[PROFILE])
+
+
+@pytest.mark.parametrize(
+    ("excluded", "silent"),
+    [
+        (rule("pods", operations=["UPDATE"]), True),
+        (rule("*", group="*", operations=["*"]), True),
+        (rule("pods", operations=["UPDATE"], resourceNames=["one"]), False),
+        (rule("pods", operations=["CREATE"]), False),
+        (rule("pods/status", operations=["UPDATE"]), False),
+    ],
+)
+def test_updates_that_are_excluded(excluded: JSONObject, silent: bool) -> None:
+    found = told(PODS, match={"excludeResourceRules": [excluded]}, mutations=[PROFILE])
+    assert bool(found) != silent
 
 
 @pytest.mark.parametrize(
@@ -100,7 +156,13 @@ def test_rules_without_updates_of_pods(rules: tuple[JSONObject, ...]) -> None:
 
 @pytest.mark.parametrize(
     "expression",
-    ["request.operation == 'CREATE'", "oldObject == null", "!has(object.metadata.uid)"],
+    [
+        "request.operation == 'CREATE'",
+        "oldObject == null",
+        "request.subResource == 'ephemeralcontainers'",
+        "has(object.spec.schedulingGates)",
+        "!has(object.metadata.uid)",
+    ],
 )
 def test_policies_that_distinguish_updates(expression: str) -> None:
     condition: JSON = [{"name": "new", "expression": expression}]
