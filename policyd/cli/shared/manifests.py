@@ -42,8 +42,8 @@ _READ_BY: Mapping[str, str] = {
 _NO_MANIFESTS_HINT = (
     "there is nothing but blanks or comments: see what made it; --skip-no-objects skips such files"
 )
-# Escapes and tags, in which YAML can hide the name of a kind.
-_HIDING = r"\\[xuU\r\n]|binary|%TAG|!\S*%"
+# Escapes (of any line break) and tags, in which YAML can hide the name of a kind.
+_HIDING = r"\\[xuU\r\n\x80-\xff]|binary|%TAG|!\S*%"
 _TEMPLATE_HINT = "policyd reads no templates: render the chart first, with helm template"
 
 
