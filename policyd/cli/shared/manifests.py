@@ -42,8 +42,8 @@ _READ_BY: Mapping[str, str] = {
 _NO_MANIFESTS_HINT = (
     "there is nothing but blanks or comments: see what made it; --skip-no-objects skips such files"
 )
-# Escapes and tags, in which YAML can hide the name of a kind.
-_HIDING = r"\\[xuU\r\n]|binary|%TAG|!\S*%"
+# Escapes (of any line break) and tags, in which YAML can hide the name of a kind.
+_HIDING = r"\\[xuU\r\n\x80-\xff]|binary|%TAG|!\S*%"
 _TEMPLATE_HINT = "policyd reads no templates: render the chart first, with helm template"
 
 
@@ -152,13 +152,13 @@ class Manifests:
         names = (rf"{re.escape(each)}(List)?\b" for each in ("Namespace", DEFINITION, *kinds))
         pattern = re.compile("|".join((*names, _HIDING)).encode())
         read = (split(f.name, f.data)[0] for f in self.files if pattern.search(f.data))
-        found = (each for documents in read for each in documents)
+        found = (each for documents in read for each in _sent(documents))
         return [each for each in found if _describes_cluster(each) or each.kind in kinds]
 
     def add(self, file: SourceFile) -> None:
         """Add the objects of a file, including the items of Lists."""
         whole, wrong = split(file.name, file.data)
-        found = [each for each in whole if each.group not in _READ_BY]
+        found = _sent(whole)
         self.documents += found
         foreign = [problem for problem in wrong if problem.rule == NOT_AN_OBJECT]
         foreign += [_read_elsewhere(each) for each in whole if each.group in _READ_BY]
@@ -260,6 +260,11 @@ def place_of(document: Document, path: str = "") -> str:
     """
     line = document.place(path)[0]
     return f"{shortest(document.file)}:{line}" if line else shortest(document.file)
+
+
+def _sent(documents: Iterable[Document]) -> list[Document]:
+    """Return those that are sent to the API server."""
+    return [each for each in documents if each.group not in _READ_BY]
 
 
 def is_namespace(document: Document) -> bool:

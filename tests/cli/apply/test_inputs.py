@@ -54,6 +54,16 @@ def test_a_file_without_objects_is_skipped_with_a_warning(name: str, text: str, 
     assert summary == ("1 object: 1 admitted, 0 denied; 1 file skipped: not a Kubernetes object")
 
 
+def test_policies_do_not_read_what_kustomize_reads() -> None:
+    group = "kustomize.config.k8s.io/v1beta1"
+    read = {"name": "own", "apiVersion": group, "kind": "Kustomization", "namespace": "any"}
+    seen = {"expression": "reads.own.size() == 0"}
+    write("policy.json", json.dumps(policy("p", rule("pods"), reads=[read], validations=[seen])))
+    write("deploy/own.yaml", f"apiVersion: {group}\nkind: Kustomization\nmetadata: {{name: own}}\n")
+    done = run("deploy")
+    assert done.exit_code == 0, done.output
+
+
 @pytest.mark.parametrize("kind", ["Kustomization", "Component"])
 def test_what_kustomize_reads_is_no_object(kind: str) -> None:
     write("deploy/own.yaml", f"apiVersion: kustomize.config.k8s.io/v1beta1\nkind: {kind}\n")
@@ -179,6 +189,9 @@ def test_the_namespace_is_not_that_of_cluster_scoped_objects() -> None:
         '"Namesp\\u0061ce"',
         '"\\x4eamespace"',
         '"Name\\\n  space"',
+        '"Name\\\u0085  space"',
+        '"Name\\\u2028  space"',
+        '"Name\\\u2029  space"',
         "!!binary TmFtZXNwYWNl",
         "!<tag:yaml.org,2002:%62inary> TmFtZXNwYWNl",
     ],
