@@ -36,11 +36,12 @@ from policyd.cli.shared.policy_options import echo_failed_operations
 from policyd.cli.shared.terminal.progress import with_progress
 from policyd.errors import ConfigError, PolicySchemaError, Problem
 from policyd.json_types import JSONObject
+from policyd.mutation.schemas.schemas import Schemas
 from policyd.offline.admitting import Admission, Admitter
 from policyd.offline.fields import FieldFinder
 from policyd.offline.unknown_namespaces import UnknownNamespaces
-from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.kinds.definitions import definitions_among
+from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.kinds.misfits import misfits
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.splitting import LEAVE_OUT
@@ -122,6 +123,14 @@ class ManifestNotes:
     misfits: list[Problem] = field(default_factory=list)
     unbuilt: list[Problem] = field(default_factory=list)
 
+    def on(self, documents: Iterable[Document], schemas: Schemas) -> Iterator[Document]:
+        """Yield the documents, each with its remarks noted."""
+        for document in documents:
+            self.kinds.setdefault((document.api_version, document.kind), document)
+            self.objects[document.file] += 1
+            self.misfits += map(document.problem, misfits(document.raw, schemas))
+            yield document
+
 
 def check_manifests(options: ManifestOptions, run: ApplyRun) -> int:
     """Check the manifests, print the result and return the exit status. Manifests are read, checked
@@ -151,12 +160,13 @@ def check_manifests(options: ManifestOptions, run: ApplyRun) -> int:
     there = [each.raw for each in known if is_namespace(each)]
     policies = run.policies.with_definitions(crds).with_namespaces(there)
     others = read_manifests(options.reads).required().documents
-    built = _built(described, before, requester, policies, ManifestNotes())
+    built = _built(described, before, requester, policies.mapper, [])
     sent = {id(each.document): each.review["request"]["object"] for each in built}
     objects = [sent.get(id(each)) or each.raw for each in (*others, *known)]
     policies = policies.reading(objects)
     notes = ManifestNotes()
-    built = _built(documents, before, requester, policies, notes)
+    noted = notes.on(documents, policies.schemas)
+    built = _built(noted, before, requester, policies.mapper, notes.unbuilt)
     unknown = UnknownNamespaces(policies, options.namespaces.parts)
     fields = FieldFinder(
         lambda: run.traced().changed(
@@ -205,19 +215,16 @@ def _built(
     documents: Iterable[Document],
     before: OldObjects,
     requester: Requester,
-    policies: CompiledPolicySet,
-    notes: ManifestNotes,
+    mapper: ResourceMapper,
+    unbuilt: list[Problem],
 ) -> Iterator[BuiltReview]:
-    """Yield the request for each object."""
+    """Yield the request for each object. ``unbuilt`` gets the problems of the others."""
     for document in documents:
-        notes.kinds.setdefault((document.api_version, document.kind), document)
-        notes.objects[document.file] += 1
-        notes.misfits += map(document.problem, misfits(document.raw, policies.schemas))
         old = before.of(document)
         try:
-            review = requester.review(document, old, policies.mapper)
+            review = requester.review(document, old, mapper)
         except PolicySchemaError as error:
-            notes.unbuilt += error.problems
+            unbuilt += error.problems
             continue
         yield BuiltReview(document, review, old is not None)
 

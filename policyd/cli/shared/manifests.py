@@ -1,6 +1,5 @@
 """Read the manifests that a command checks, and build their requests. Evaluates no policy."""
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -42,8 +41,8 @@ _READ_BY: Mapping[str, str] = {
 _NO_MANIFESTS_HINT = (
     "there is nothing but blanks or comments: see what made it; --skip-no-objects skips such files"
 )
-# Escapes (of any line break) and tags, in which YAML can hide the name of a kind.
-_HIDING = r"\\[xuU\r\n\x80-\xff]|binary|%TAG|!\S*%"
+# With escapes and tags YAML can hide the name of a kind.
+_HIDING = (b"\\", b"!")
 _TEMPLATE_HINT = "policyd reads no templates: render the chart first, with helm template"
 
 
@@ -149,9 +148,9 @@ class Manifests:
 
     def describing(self, kinds: Collection[str]) -> list[Document]:
         """Return the Namespaces, CustomResourceDefinitions and objects of these kinds."""
-        names = (rf"{re.escape(each)}(List)?\b" for each in ("Namespace", DEFINITION, *kinds))
-        pattern = re.compile("|".join((*names, _HIDING)).encode())
-        read = (split(f.name, f.data)[0] for f in self.files if pattern.search(f.data))
+        signs = (*_HIDING, *(each.encode() for each in ("Namespace", DEFINITION, *kinds)))
+        files = (file for file in self.files if any(each in file.data for each in signs))
+        read = (split(file.name, file.data)[0] for file in files)
         found = (each for documents in read for each in _sent(documents))
         return [each for each in found if _describes_cluster(each) or each.kind in kinds]
 
