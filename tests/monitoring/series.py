@@ -67,8 +67,10 @@ OTHERS: dict[str, dict[str, set[str]]] = {
     },
     "up": {},
 }
-# What there is only with --in-tree, of policyd and of the API server, or with --events.
+# What exists only with a policy that reads, with --in-tree (of policyd and of the API server), with
+# --events or with --require-api-server-token.
 ON_REQUEST = (
+    *(f"policyd_read_{name}" for name in READS),
     "policyd_events_total",
     "policyd_unauthenticated_requests_total",
     "policyd_policies_placed",

@@ -107,6 +107,8 @@ resolvConf: $DIR/resolv.conf
 containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
 volumePluginDir: /var/lib/kubelet/volumeplugins
 makeIPTablesUtilChains: false
+# An image loaded from a file stays usable after the same image was pulled under another name.
+imagePullCredentialsVerificationPolicy: NeverVerify
 imageGCHighThresholdPercent: 100
 imageGCLowThresholdPercent: 99
 evictionHard:
