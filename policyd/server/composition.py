@@ -43,7 +43,7 @@ from policyd.server.config_map_policies import ConfigMapPolicies
 from policyd.server.health import WatchSupervisor
 from policyd.server.network import draining
 from policyd.server.network.listen import Listener, Port, Serve, bound
-from policyd.server.network.ports import RefusalLog, ReviewPortEvents, connections_of
+from policyd.server.network.ports import ClientLog, connections_of
 from policyd.server.network.tcp import Connection
 from policyd.server.policies import load_log
 from policyd.server.policies.loaded_set import LoadedSet
@@ -51,7 +51,7 @@ from policyd.server.policies.policy_loader import PolicyLoader
 from policyd.server.policies.store import Store
 from policyd.server.policy_evaluator import Evaluate, PolicyEvaluator
 from policyd.server.signals import Signals
-from policyd.server.watches import FailureLog, Watcher
+from policyd.server.watches import Watcher
 from policyd.tls.certificates import Certificates, PairSource
 from policyd.versions import NEWEST, KubernetesVersion
 
@@ -99,11 +99,9 @@ class Server:
         self.recorder.listeners["denials"] = self.denials.note
         self.lifecycle = Lifecycle()
         self.signals = Signals()
-        refusals = RefusalLog(self.recorder, self.log)
+        clients = ClientLog(self.recorder, self.log)
         in_flight = InFlight(settings.max_in_flight, settings.max_in_flight_bytes)
-        ports = connections_of(
-            settings, in_flight, ReviewPortEvents(self.recorder, self.log), self.log
-        )
+        ports = connections_of(settings, in_flight, clients, self.log)
         self.connections, self.admin_connections = ports
         self.cluster = self._connected(appointed)
         self.config_maps = ConfigMapPolicies(settings, self.cluster, self.log)
@@ -119,9 +117,9 @@ class Server:
         )
         if certificate is None and self.cluster is not None:
             certificate = self.cluster.pair
-        self.certificates = Certificates(settings, refusals, certificate)
+        self.certificates = Certificates(settings, clients.refused, certificate)
         self.callers = required_tokens(settings, self.cluster, self.recorder, self.log)
-        self.watches = WatchSupervisor(settings.watch_grace, FailureLog(self.log))
+        self.watches = WatchSupervisor(settings.watch_grace, self.log)
         self.watcher = Watcher(
             self.store,
             self.certificates,
@@ -227,7 +225,7 @@ class Server:
 
     def _certificate_changed(self) -> None:
         """A controller has another certificate."""
-        self.watcher.reload_certificates()
+        self.watcher.read_certificates()
         self._certified.set()
 
     def _exposition(self, in_flight: InFlight) -> MetricsRenderer:

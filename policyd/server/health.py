@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from time import monotonic
 
 from policyd.controllers.waiting import until_any
+from policyd.observability.logs import Log
+from policyd.observability.throttle import Throttle
 
 # A watch checks every 5 s, or every minute for a very large tree; no check for this long is a
 # fault.
@@ -21,6 +23,8 @@ SILENCE_SECONDS = 90.0
 # How soon a failed watch restarts; doubled each time, up to a minute.
 RESTART_SECONDS = 1.0
 LONGEST_RESTART_SECONDS = 60.0
+# A failing watch logs each problem once in this time.
+LOG_SECONDS = 60.0
 
 
 class WatchHealth:
@@ -59,14 +63,15 @@ class WatchHealth:
 
 @dataclass(eq=False, repr=False)
 class WatchSupervisor:
-    """All watches of a server. ``on_failure`` is called with the name and error of each failure."""
+    """All watches of a server. It restarts those that fail, and logs why they failed."""
 
     grace: float
-    on_failure: Callable[[str, str], None]
+    log: Log
     clock: Callable[[], float] = monotonic
 
     def __post_init__(self) -> None:
         self._watches: list[WatchHealth] = []
+        self._failures = Throttle(LOG_SECONDS)
 
     def add(self, name: str) -> WatchHealth:
         """Add a watch, which is healthy at first."""
@@ -101,7 +106,10 @@ class WatchSupervisor:
                 # never notice another change.
                 problem = f"{type(error).__name__}: {error}"
                 watch.failed(problem)
-                self.on_failure(watch.name, problem)
+                count = self._failures.count(watch.name + problem)
+                if count:
+                    message = f"cannot watch the {watch.name} for changes: {problem}"
+                    self.log.write("error", "watch", message, watch=watch.name, count=count)
             if self.clock() - began > LONGEST_RESTART_SECONDS:
                 pause = RESTART_SECONDS
             await until_any(stop, seconds=pause)

@@ -10,7 +10,6 @@ connection.
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
 from policyd.config import Settings
@@ -44,26 +43,6 @@ CloseReason = Literal[
     "error",
 ]
 REASONS: tuple[CloseReason, ...] = get_args(CloseReason)
-
-
-@dataclass(frozen=True, slots=True)
-class Timeouts:
-    """Seconds that a client may take."""
-
-    handshake: float = 5.0
-    head: float = 5.0
-    write: float = 10.0
-    keep_alive: float = 120.0
-
-    @classmethod
-    def of(cls, settings: Settings) -> "Timeouts":
-        """Return the limits in the settings of a server."""
-        return cls(
-            settings.handshake_timeout,
-            settings.head_timeout,
-            settings.write_timeout,
-            settings.keep_alive,
-        )
 
 
 class ConnectedPeer(Peer):
@@ -102,7 +81,7 @@ class TrackedConnection(Protocol):
 
     peer: ConnectedPeer
 
-    def check_timeouts(self, now: float, timeouts: Timeouts) -> None:
+    def check_timeouts(self, now: float) -> None:
         """Close the connection if one of its timeouts has passed."""
 
     def end(self, reason: CloseReason) -> None:
@@ -122,27 +101,23 @@ class TrackedConnection(Protocol):
         """Close it when it is idle, or after a timeout."""
 
 
-class ConnectionEvents:
-    """Events of the clients of one port. This class ignores them."""
-
-    def malformed(self, status: int, peer: str) -> None:
-        """A client got an error that the app never sees."""
-
-    def closed(self, reason: CloseReason, peer: str) -> None:
-        """A connection was closed; ``peer`` is empty if nobody knows it."""
-
-
 class PortConnections:
-    """The connections of one port and what they have in common."""
+    """The connections of one port and what they have in common. ``malformed`` is called with the
+    status and the address for each error that the app does not see, ``on_close`` with the reason
+    and the address (empty if unknown) for each closed connection.
+    """
 
     def __init__(
         self,
         most: int = 1 << 30,
-        timeouts: Timeouts | None = None,
+        settings: Settings | None = None,
         end_incomplete: Callable[[Peer | None], bool] = lambda _: False,
-        events: ConnectionEvents | None = None,
+        *,
+        malformed: Callable[[int, str], None] = lambda *_: None,
+        on_close: Callable[[CloseReason, str], None] = lambda *_: None,
     ) -> None:
-        self.timeouts = timeouts or Timeouts()
+        self.settings = settings or Settings()
+        self.malformed = malformed
         self.draining = False
         # While draining: when the last request arrived, or the drain began (the loop's time).
         self.last_request = 0.0
@@ -150,7 +125,7 @@ class PortConnections:
         self.open: dict[TrackedConnection, None] = {}
         self.peers: dict[str, ConnectedPeer] = {}
         self.closed = dict.fromkeys(REASONS, 0)
-        self.events = events or ConnectionEvents()
+        self._on_close = on_close
         self._most = most
         self._end_incomplete = end_incomplete
         # Have to close for a new connection, and not closed yet.
@@ -186,7 +161,7 @@ class PortConnections:
     def turn_away(self, address: str = "") -> None:
         """Count a new connection that is closed because there is no place for it."""
         self.closed["full"] += 1
-        self.events.closed("full", address)
+        self._on_close("full", address)
 
     def add(self, connection: TrackedConnection) -> None:
         """Add a connection that was accepted; it is idle until a request arrives."""
@@ -209,7 +184,7 @@ class PortConnections:
         if not peer.connections:
             self.peers.pop(peer.address, None)
         self.closed[reason] += 1
-        self.events.closed(reason, peer.address)
+        self._on_close(reason, peer.address)
         self._to_give_back += 1
 
     def drain(self) -> None:
@@ -256,7 +231,7 @@ class PortConnections:
     def _check_all(self) -> None:
         now = asyncio.get_running_loop().time()
         for connection in tuple(self.open):
-            connection.check_timeouts(now, self.timeouts)
+            connection.check_timeouts(now)
         if self._to_give_back >= GIVE_BACK_AFTER:
             self._to_give_back = 0
             give_back()

@@ -24,28 +24,11 @@ from policyd.server.network.connections import CloseReason
 from policyd.server.network.exchange import CLOSE_LINE, Exchange, Writer
 from policyd.server.network.heads import HEAD_BYTES, Head, RefusedRequest, head_of, parse
 
-# Bodies arrive in pieces, such as chunks. A piece of one byte costs 10 us to
-# process and 6 bytes to send, so that a slow stream of them would delay every other request. After
-# the first pieces of a connection, their average size must be at least this; API servers send KiB
-# at a time.
+# A piece of a body, such as a chunk, costs 10 us to process and 6 bytes to send, so that a slow
+# stream of single bytes would delay every other request. After the first pieces of a connection,
+# their average size must be at least this; API servers send KiB at a time.
 FREE_PIECES = 1000
 PIECE_BYTES = 64
-
-
-class BodyPieces:
-    """Counts the pieces in which the bodies on one connection arrive."""
-
-    __slots__ = ("_bytes", "_pieces")
-
-    def __init__(self) -> None:
-        self._bytes = self._pieces = 0
-
-    def are_too_small(self, size: int) -> bool:
-        """Count a piece of ``size`` bytes; whether the pieces so far are too small on average."""
-        self._pieces += 1
-        self._bytes += size
-        return self._pieces > FREE_PIECES and self._bytes < self._pieces * PIECE_BYTES
-
 
 BeginReview = Callable[[ASGIScope], ReviewRequest | None]
 _Answer = Callable[[Receive, Send], Awaitable[None]]
@@ -93,7 +76,8 @@ class Http1:
         # The interface that an app may offer beside ASGI: the review that begins with a head.
         self._begin_review: BeginReview | None = getattr(app, "begin", None)
         self._wire = wire
-        self._pieces = BodyPieces()
+        # The bodies so far, and the pieces in which they arrived.
+        self._received = self._pieces = 0
         # The bytes that have arrived and are not interpreted yet begin at ``_at``.
         self._data = b""
         self._at = 0
@@ -138,7 +122,9 @@ class Http1:
 
     def on_body(self, piece: bytes) -> None:
         """A piece of the body."""
-        if self._pieces.are_too_small(len(piece)):
+        self._pieces += 1
+        self._received += len(piece)
+        if self._pieces > FREE_PIECES and self._received < self._pieces * PIECE_BYTES:
             self._end("flood")
         if self._exchange is not None and not self._ended:
             self._left -= len(piece)

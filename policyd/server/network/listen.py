@@ -185,7 +185,7 @@ class Listener(Port):
                 lambda: connection,
                 accepted,
                 ssl=self._context(),
-                ssl_handshake_timeout=self._connections.timeouts.handshake,
+                ssl_handshake_timeout=self._connections.settings.handshake_timeout,
                 ssl_shutdown_timeout=CLOSE_SECONDS,
             )
         except (OSError, TimeoutError):  # ssl.SSLError among them

@@ -14,12 +14,7 @@ from policyd.http.limits import InFlight
 from policyd.observability.logs import Log
 from policyd.observability.metrics import PrometheusRecorder
 from policyd.observability.throttle import Throttle
-from policyd.server.network.connections import (
-    CloseReason,
-    ConnectionEvents,
-    PortConnections,
-    Timeouts,
-)
+from policyd.server.network.connections import CloseReason, PortConnections
 from policyd.tls.handshakes import Refusal
 
 AGAIN_SECONDS = 60.0
@@ -32,16 +27,16 @@ _CUT_OFF: Mapping[CloseReason, str] = {
 }
 
 
-class RefusalLog:
-    """Counts and logs refused clients."""
+class ClientLog:
+    """Counts clients of the review port that were refused or cut off, and logs them."""
 
     def __init__(self, recorder: PrometheusRecorder, log: Log) -> None:
         self._recorder = recorder
         self._log = log
         self._throttle = Throttle(AGAIN_SECONDS)
 
-    def __call__(self, reason: Refusal, message: str = "") -> None:
-        """Record one client. Clients without TLS, or with an old version, are only counted:
+    def refused(self, reason: Refusal, message: str = "") -> None:
+        """Record a failed handshake. Clients without TLS, or with an old version, are only counted:
         scanners.
         """
         self._recorder.refused(reason)
@@ -52,23 +47,14 @@ class RefusalLog:
             line = f"refused a client: {message or reason}"
             self._log.write("warning", "refused", line, reason=reason, count=count)
 
-
-class ReviewPortEvents(ConnectionEvents):
-    """Counts malformed requests; logs connections that the server closed although a request may
-    have been under way.
-    """
-
-    def __init__(self, recorder: PrometheusRecorder, log: Log) -> None:
-        self._recorder = recorder
-        self._log = log
-        self._throttle = Throttle(AGAIN_SECONDS)
-
     def malformed(self, status: int, peer: str) -> None:
-        """Record a request that the app never sees."""
+        """Record a request that the app does not see."""
         self._recorder.rejected(status, peer, "", "expected a request of HTTP/1.1")
 
     def closed(self, reason: CloseReason, peer: str) -> None:
-        """Record a connection that was closed."""
+        """Log a closed connection if the server closed it although a request may have been under
+        way.
+        """
         message = _CUT_OFF.get(reason)
         count = self._throttle.count(reason) if message else 0
         if message and count:
@@ -76,13 +62,18 @@ class ReviewPortEvents(ConnectionEvents):
 
 
 def connections_of(
-    settings: Settings, in_flight: InFlight, events: ConnectionEvents, log: Log
+    settings: Settings, in_flight: InFlight, clients: ClientLog, log: Log
 ) -> tuple[PortConnections, PortConnections]:
     """Return the connections of the review port and of the admin port."""
-    timeouts = Timeouts.of(settings)
     most, admin = fitting(settings.max_connections, log)
-    reviews = PortConnections(most, timeouts, in_flight.end_incomplete, events)
-    return reviews, PortConnections(admin, timeouts)
+    reviews = PortConnections(
+        most,
+        settings,
+        in_flight.end_incomplete,
+        malformed=clients.malformed,
+        on_close=clients.closed,
+    )
+    return reviews, PortConnections(admin, settings)
 
 
 # Files that policyd itself needs: sockets, inotify, the log, policies and certificates being read,

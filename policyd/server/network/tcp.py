@@ -9,12 +9,7 @@ import asyncio
 from typing import Any, cast
 
 from policyd.http.messages import App
-from policyd.server.network.connections import (
-    CloseReason,
-    ConnectedPeer,
-    PortConnections,
-    Timeouts,
-)
+from policyd.server.network.connections import CloseReason, ConnectedPeer, PortConnections
 from policyd.server.network.http1 import Http1
 from policyd.tls.handshakes import is_trusted
 
@@ -111,19 +106,20 @@ class Connection(asyncio.Protocol):
 
     # Called by PortConnections.
 
-    def check_timeouts(self, now: float, timeouts: Timeouts) -> None:
+    def check_timeouts(self, now: float) -> None:
         """Close the connection if one of its timeouts has passed."""
+        settings = self._connections.settings
         if self._closing_since is not None:
             if now - self._closing_since > CLOSE_SECONDS:
                 self.abort()
-        elif self._full_since is not None and now - self._full_since > timeouts.write:
+        elif self._full_since is not None and now - self._full_since > settings.write_timeout:
             self.reason = "write"
             self.abort()
         elif self._idle_since is None:
             return  # a request is under way, which has a time of its own
-        elif self._head_since is not None and now - self._head_since > timeouts.head:
+        elif self._head_since is not None and now - self._head_since > settings.head_timeout:
             self.end("head")
-        elif now - self._idle_since > timeouts.keep_alive:
+        elif now - self._idle_since > settings.keep_alive:
             self.end("idle")
         elif self._connections.closing:
             self.close_if_idle()
@@ -251,7 +247,7 @@ class Connection(asyncio.Protocol):
 
     def malformed(self, status: int) -> None:
         """Count a request that the app never sees."""
-        self._connections.events.malformed(status, self.peer.address)
+        self._connections.malformed(status, self.peer.address)
 
     def pause(self) -> None:
         """Read no more for now."""
