@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from policyd.errors import ConfigError
 
 if TYPE_CHECKING:
-    from policyd.cluster.client import ClusterClient, ReportLookup
-    from policyd.cluster.definitions import ClusterDefinitions
+    from policyd.cluster.client import ClusterClient
     from policyd.cluster.reader import ClusterReader
 
 # Where a Pod finds its namespace.
@@ -62,12 +61,3 @@ def missing(error: ModuleNotFoundError) -> Exception:
     if error.name is None or error.name.partition(".")[0] not in ("lightkube", "httpx2"):
         return error
     return ConfigError("lookups in a cluster need more packages: pip install 'policyd[cluster]'")
-
-
-def open_definitions(
-    client: "ClusterClient", timeout: float, report: "ReportLookup"
-) -> "ClusterDefinitions":
-    """The CustomResourceDefinitions of the same cluster, for loading policies."""
-    from policyd.cluster.definitions import ClusterDefinitions
-
-    return ClusterDefinitions(client.config, timeout, report)

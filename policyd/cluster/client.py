@@ -37,8 +37,6 @@ from policyd.cluster.cache import LookupCache
 from policyd.cluster.params import Get
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
-from policyd.policy.compile.reads.compiled_reads import CompiledRead
-from policyd.policy.compile.reads.read_tables import ReadTable
 from policyd.policy.kinds.served_resource import Served
 
 Answer = TypeVar("Answer")
@@ -157,14 +155,6 @@ class ClusterClient:
         """The objects if they are cached, else None."""
         return self._params.known(question)
 
-    def known_table(self, read: CompiledRead) -> Failure:
-        """Why there are no objects of reads: they are not queried, only followed."""
-        return Failure("the objects are not followed")
-
-    async def table(self, read: CompiledRead) -> ReadTable | Failure:
-        """The same."""
-        return self.known_table(read)
-
     async def params(self, question: ParamsOf) -> tuple[JSONObject, ...] | Failure:
         """Look up objects of a kind; raises nothing."""
         return await self._params.get(question)
@@ -275,11 +265,6 @@ def passing(error: Exception, pause: float | None) -> float | None:
     return pause if isinstance(error, httpx2.TransportError) else None
 
 
-def describe(error: Exception) -> str:
-    """The error, for a denial."""
-    return _describe(error)[:_LONGEST]
-
-
 def describe_for_operator(error: Exception, server: str) -> str:
     """The error, with the address and the cause of a connection that failed."""
     if isinstance(error, httpx2.TransportError) and not isinstance(
@@ -302,15 +287,18 @@ def _cause(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
-def _describe(error: Exception) -> str:
+def describe(error: Exception) -> str:
+    """The error, for a denial."""
     if isinstance(error, httpx2.HTTPStatusError):
-        code = error.response.status_code
-        message = f": {error}" if isinstance(error, ApiError) else ""
-        return f"the API server answered {code}{message}"
-    if isinstance(error, httpx2.LocalProtocolError):  # its message has the whole token
-        return "no request can be sent: a token has a character that no header may have"
-    if isinstance(error, httpx2.TransportError):
-        return f"the API server cannot be reached: {str(error) or type(error).__name__}"
-    if isinstance(error, RecursionError):
-        error = InvalidAnswer("the response is nested too deep")
-    return f"the lookup in the API server failed: {error!r}"
+        found = f"the API server answered {error.response.status_code}"
+        if isinstance(error, ApiError):
+            found += f": {error}"
+    elif isinstance(error, httpx2.LocalProtocolError):  # its message has the whole token
+        found = "no request can be sent: a token has a character that no header may have"
+    elif isinstance(error, httpx2.TransportError):
+        found = f"the API server cannot be reached: {str(error) or type(error).__name__}"
+    elif isinstance(error, RecursionError):
+        found = describe(InvalidAnswer("the response is nested too deep"))
+    else:
+        found = f"the lookup in the API server failed: {error!r}"
+    return found[:_LONGEST]

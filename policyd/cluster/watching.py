@@ -6,15 +6,15 @@ Knows nothing of what the objects are for. While the API server is away the last
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, suppress
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from http import HTTPStatus
 from math import ceil, inf
-from time import monotonic, perf_counter_ns
+from time import monotonic
 from typing import NoReturn
 
 from policyd.cluster.bounds import AnswerTooLarge, InvalidAnswer
-from policyd.cluster.client import PROBLEMS, ReportLookup, describe
+from policyd.cluster.client import PROBLEMS, describe
 from policyd.cluster.objects import JSON_TYPE, PAGE, ObjectClient, ObjectError
 from policyd.cluster.streams import (
     MAX_LIST_PAGE_BYTES,
@@ -76,36 +76,21 @@ class _Outdated(Exception):
     """The list has to be read again, because the watch cannot continue or cannot be trusted."""
 
 
-def as_is(found: JSONObject) -> JSONObject | None:
-    """Keep the whole object."""
-    return found
-
-
-def ignore(namespace: str, name: str) -> None:
-    """Do nothing about a change."""
-
-
-def unreported(answered: bool, nanoseconds: int) -> None:
-    """Do nothing about a request."""
-
-
 @dataclass(eq=False, repr=False)
 class Reflector:
     """One list, kept in step while ``run`` runs.
 
     ``keep`` returns what to keep of an object, None for nothing. ``changed`` is called after a kept
     object changed, with its namespace and name, and with empty strings after a new list, unless
-    that is as the list was; it runs on the event loop and must be quick. ``report`` is called after
-    each page of a list and each beginning of a watch. ``relist``: the list is read again within
-    these seconds although the watch works.
+    that is as the list was; it runs on the event loop and must be quick. ``relist``: the list is
+    read again within these seconds although the watch works.
     """
 
     client: ObjectClient
     watched: Watched
     _: KW_ONLY
-    keep: Callable[[JSONObject], JSONObject | None] = as_is
-    changed: Callable[[str, str], None] = ignore
-    report: ReportLookup = unreported
+    keep: Callable[[JSONObject], JSONObject | None] = lambda found: found
+    changed: Callable[[str, str], None] = lambda namespace, name: None
     relist: float = inf
     clock: Callable[[], float] = monotonic
 
@@ -248,17 +233,11 @@ class Reflector:
                 self._size = self._size // 4 or 1
 
     async def _page(self, query: Mapping[str, str]) -> ListPage:
-        started, answered = perf_counter_ns(), False
-        try:
-            query = {**self.watched.query(), **query}
-            data = await self.client.read(self.watched.path, query, self.watched.accept("List"))
-            if len(data) > MAX_LIST_PAGE_BYTES and query["limit"] != "1":
-                raise AnswerTooLarge
-            page = list_page(data)
-            answered = True
-            return page
-        finally:
-            self.report(answered, perf_counter_ns() - started)
+        query = {**self.watched.query(), **query}
+        data = await self.client.read(self.watched.path, query, self.watched.accept("List"))
+        if len(data) > MAX_LIST_PAGE_BYTES and query["limit"] != "1":
+            raise AnswerTooLarge
+        return list_page(data)
 
     async def _watch(self) -> None:
         """Take events until the watch ends."""
@@ -273,14 +252,8 @@ class Reflector:
             # In whole seconds: one that ends before the next list is due is opened twice.
             "timeoutSeconds": str(ceil(asked)),
         }
-        async with AsyncExitStack() as stack:
-            started, answered = perf_counter_ns(), False
-            stream = self.client.stream(self.watched.path, query, self.watched.accept())
-            try:
-                parts = await stack.enter_async_context(stream)
-                answered = True
-            finally:
-                self.report(answered, perf_counter_ns() - started)
+        stream = self.client.stream(self.watched.path, query, self.watched.accept())
+        async with stream as parts:
             # Events after the last known version follow at once.
             self._current_at = self._opened_at = self.clock()
             self.problem, self.status, self._watching = "", 0, True

@@ -20,12 +20,10 @@ class Running:
         config = configuration(server.kubeconfig())
         self.client = ObjectClient(config, 5.0)
         self.changes: list[tuple[str, str]] = []
-        self.reports: list[bool] = []
         self.reflector = Reflector(
             self.client,
             at,
             changed=lambda namespace, name: self.changes.append((namespace, name)),
-            report=lambda answered, _: self.reports.append(answered),
             **options,
         )
         self.stop = asyncio.Event()

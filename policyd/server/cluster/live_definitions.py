@@ -45,10 +45,11 @@ class LiveDefinitions:
     clock: Callable[[], float] = monotonic
 
     def __post_init__(self) -> None:
-        from policyd.cluster import open_definitions
+        from policyd.cluster.definitions import ClusterDefinitions
 
+        config = self.caches.client.config
         self._warned = ""
-        self._definitions = open_definitions(self.caches.client, self.timeout, self._count_lookup)
+        self._definitions = ClusterDefinitions(config, self.timeout, self._count_lookup)
         self._logged_problem = ""
         self._reported = ""  # the version that the cluster reported last, such as v1.37.1
         self._version_at = self.clock()  # when the version was last queried
