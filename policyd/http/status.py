@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from time import perf_counter, thread_time
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import orjson
 from starlette.requests import Request
@@ -29,6 +29,7 @@ RENDERING_SECONDS = 0.5
 
 # Writes a page: its body and Content-Type.
 Render = Callable[[], tuple[bytes, str]]
+_Page = TypeVar("_Page")
 _Made = TypeVar("_Made")
 
 
@@ -75,7 +76,7 @@ class Status:
     process: ProcessView = field(default_factory=ProcessView)
 
     def __post_init__(self) -> None:
-        self._cache = RenderCache()
+        self._cache = RenderCache[tuple[bytes, str]]()
 
     async def live(self, _: Request) -> Response:
         """The process responds: liveness must not depend on anything else."""
@@ -206,7 +207,7 @@ class Status:
         return {"configMaps": shown}
 
 
-class RenderCache:
+class RenderCache(Generic[_Page]):
     """Pages that take time to render: rendered again only if enough time is left for other work.
 
     The time is the processor's: where other processes delay a page, it is no older for that.
@@ -217,19 +218,19 @@ class RenderCache:
     ) -> None:
         self._clock = clock
         self._cpu = cpu
-        self._pages: dict[str, tuple[bytes, str]] = {}
+        self._pages: dict[str, _Page] = {}
         self._spent = 0.0
         self._at = clock()
         self._rendering = asyncio.Lock()
 
-    def get(self, key: str, render: Render) -> tuple[bytes, str]:
+    def get(self, key: str, render: Callable[[], _Page]) -> _Page:
         """The page for ``key``, rendered anew if there is time, else the previous one."""
         if self._due(key):
             self._pages[key], spent = self._timed(render)
             self._spent += spent
         return self._pages[key]
 
-    async def later(self, key: str, prepare: Callable[[], Render]) -> tuple[bytes, str]:
+    async def later(self, key: str, prepare: Callable[[], Callable[[], _Page]]) -> _Page:
         """The same; what ``prepare`` returns is called by a thread, so that requests are answered
         meanwhile: 10,000 policies have 120,000 series. One page at a time is rendered.
         """
@@ -240,7 +241,7 @@ class RenderCache:
                 self._spent += taken + spent
             return self._pages[key]
 
-    def _beside(self, render: Render) -> tuple[tuple[bytes, str], float]:
+    def _beside(self, render: Callable[[], _Page]) -> tuple[_Page, float]:
         """Render a page in a thread. Its thousands of objects are no garbage to look through."""
         with exempting():
             return self._timed(render)

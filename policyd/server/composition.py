@@ -240,7 +240,7 @@ class Server:
             log_lines_lost=lambda: 0 if self._writer is None else self._writer.lost,
             connections=connections,
             caches=self.config_maps.states,
-            reads=self.config_maps.read_states,
+            reads=dict if self.cluster is None else self.cluster.caches.read_states,
         )
 
     def _version(self) -> KubernetesVersion:

@@ -3,7 +3,7 @@ last good policies in one. Without a cluster it does none of these.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from time import monotonic
@@ -13,13 +13,13 @@ from policyd.config import Settings
 from policyd.controllers.waiting import until_any
 from policyd.errors import PolicyError
 from policyd.observability.logs import Log
-from policyd.observability.metrics.scrape import CacheState, ReadState
+from policyd.observability.metrics.scrape import CacheState
 from policyd.observability.throttle import LineLimit
 from policyd.option_values import ConfigMapName
 from policyd.server.cluster.own_namespace import known_namespace, own_namespace
 from policyd.server.health import WatchHealth, WatchSupervisor
 from policyd.server.policies.loaded_set import LoadedSet
-from policyd.server.policies.policy_sources import PolicySource, Together
+from policyd.server.policies.policy_sources import PolicySource
 from policyd.server.policies.store import LONGEST_RETRY_SECONDS, Store
 
 if TYPE_CHECKING:
@@ -84,10 +84,9 @@ class ConfigMapPolicies:
                 client, settings.exception_namespaces, settings.exception_configmaps, self._hold
             )
 
-    def sources(self) -> PolicySource | None:
-        """Return what is read beside files; None if nothing is."""
-        found = [each for each in (self.source, self.exceptions) if each is not None]
-        return Together(found) if found else None
+    def sources(self) -> Sequence[PolicySource]:
+        """Return the sources besides files."""
+        return [each for each in (self.source, self.exceptions) if each is not None]
 
     def last_good(self, restore: Callable[[bytes], LoadedSet]) -> "LastGoodPolicies | None":
         """Where the last good policies are kept, if anywhere; ``restore`` loads them."""
@@ -125,10 +124,6 @@ class ConfigMapPolicies:
             for name, each in lists.items()
             if each is not None
         }
-
-    def read_states(self) -> Mapping[str, ReadState]:
-        """The state of the kinds that policies read, for metrics."""
-        return {} if self._cluster is None else self._cluster.caches.read_states()
 
     def edit_gate(
         self,

@@ -1,7 +1,7 @@
 """Where policies come from: a state that can be compared, and what the loader reads."""
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -26,53 +26,29 @@ class PolicySource(Protocol):
 
 
 class Files:
-    """Files and directories, which the loader reads."""
+    """Files and directories. The loader reads them, unless they are ``bundled``: then all of them
+    are one bundle beside the bundles of other sources.
+    """
 
-    def __init__(self, paths: Sequence[Path]) -> None:
+    def __init__(self, paths: Sequence[Path], *, bundled: bool) -> None:
         self._paths = tuple(paths)
+        self._bundled = bundled
 
     def fingerprint(self) -> Hashable:
         """Return the state of all files."""
         return fingerprint(self._paths)
 
     def read(self) -> Sequence[Path | Bundle]:
-        """Return the paths."""
-        return self._paths
-
-    def states(self) -> Sequence[BundleState]:
-        """Return nothing: files are held back as a whole."""
-        return ()
-
-
-class BundledFiles(Files):
-    """Files and directories that are read here, beside other bundles: all of them are one."""
-
-    def read(self) -> Sequence[Path | Bundle]:
-        """Return one bundle; none without any paths."""
-        if not self._paths:
-            return ()
+        """Return the paths, or one bundle; nothing without paths."""
+        if not self._bundled or not self._paths:
+            return self._paths
         files, problems = read(self._paths, pipes=False, most=MAX_BYTES)
         names = {each.name for each in files} | {each.file for each in problems}
         return (Bundle(FILES, tuple(files), tuple(problems), "", frozenset(names)),)
 
-
-class Together:
-    """Several sources as one."""
-
-    def __init__(self, sources: Iterable[PolicySource]) -> None:
-        self._sources = tuple(sources)
-
-    def fingerprint(self) -> Hashable:
-        """Return the states of all sources."""
-        return tuple(each.fingerprint() for each in self._sources)
-
-    def read(self) -> Sequence[Path | Bundle]:
-        """Return what all of them return, in order."""
-        return [part for each in self._sources for part in each.read()]
-
     def states(self) -> Sequence[BundleState]:
-        """Return the states of all sources."""
-        return [state for each in self._sources for state in each.states()]
+        """Return nothing: files are held back as a whole."""
+        return ()
 
 
 def exists_in(given: Sequence[Path | Bundle]) -> Callable[[str], bool]:

@@ -5,7 +5,7 @@ problems, the set in use stays. The function that compiles a set is an argument.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Hashable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from time import monotonic, time
@@ -29,13 +29,7 @@ from policyd.server.policies.held_bundles import (
     step_by_step,
 )
 from policyd.server.policies.loaded_set import LoadedSet
-from policyd.server.policies.policy_sources import (
-    BundledFiles,
-    Files,
-    PolicySource,
-    Together,
-    exists_in,
-)
+from policyd.server.policies.policy_sources import Files, PolicySource, exists_in
 
 if TYPE_CHECKING:
     from policyd.server.policies.last_good import LastGoodPolicies
@@ -55,8 +49,8 @@ LONGEST_RETRY_SECONDS = 60.0
 class Store:
     """Holds the set in use and replaces it.
 
-    ``live`` is a source besides the files; what it reads are bundles, and so are then all files:
-    an error in one keeps only that one from being replaced.
+    ``live`` are sources besides the files. They read bundles, and then all files are a bundle too:
+    an error in a bundle prevents only the replacement of that bundle.
 
     ``load`` compiles the sources: it raises PolicyError if there is nothing to serve at all, and
     may return a set with quarantined policies or failures, which only the first load accepts.
@@ -69,7 +63,7 @@ class Store:
     paths: Sequence[Path]
     load: Callable[[Sequence[Path | Bundle]], LoadedSet]
     _: KW_ONLY
-    live: PolicySource | None = None
+    live: Sequence[PolicySource] = ()
     on_reload: Callable[[Reload], None] = lambda _: None
     mendable: Container[str] = ()
     allow_empty: bool = False
@@ -78,9 +72,8 @@ class Store:
 
     def __post_init__(self) -> None:
         self.paths = tuple(self.paths)
-        self._source: PolicySource = Files(self.paths)
-        if self.live is not None:
-            self._source = Together([BundledFiles(self.paths), self.live])
+        files = Files(self.paths, bundled=bool(self.live))
+        self._sources: Sequence[PolicySource] = (files, *self.live)
         # The bundles of the set in use, and those that were read last.
         self._used: Mapping[str, Bundle] = {}
         self._latest: Mapping[str, Bundle] = {}
@@ -129,7 +122,8 @@ class Store:
     @property
     def bundles(self) -> Sequence[BundleState]:
         """The bundles of sources that have a version: which one is in use, which is held back."""
-        return [*states(self._used, self._latest), *self._source.states()]
+        held_by_sources = (state for each in self._sources for state in each.states())
+        return [*states(self._used, self._latest), *held_by_sources]
 
     @property
     def latest(self) -> Mapping[str, Bundle]:
@@ -269,20 +263,23 @@ class Store:
 
     def _read(self) -> tuple[Sequence[Path | Bundle], LoadedSet | PolicyError]:
         """Return one state of the sources and the set compiled from it."""
-        before = self._source.fingerprint()
+        before = self._fingerprint()
         given: Sequence[Path | Bundle] = ()
         for _ in range(MAX_READS):
-            given = self._source.read()
+            given = [part for each in self._sources for part in each.read()]
             made: LoadedSet | PolicyError
             try:
                 made = self.load(given)
             except PolicyError as error:
                 made = error
-            after = self._source.fingerprint()
+            after = self._fingerprint()
             if after == before:
                 return given, made
             before = after
         return given, PolicyError([Problem("the policy sources change faster than they are read")])
+
+    def _fingerprint(self) -> Hashable:
+        return tuple(each.fingerprint() for each in self._sources)
 
     def _whole(self) -> "_Attempt":
         """Return the set of the sources as they are now, and its errors."""

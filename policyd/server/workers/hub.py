@@ -53,7 +53,7 @@ class Hub:
 
     def __post_init__(self) -> None:
         self._sums = Sums()
-        self._pages = RenderCache()
+        self._pages = RenderCache[tuple[bytes, str]]()
         self._denials: dict[int, RecentDenials] = {}
         self._gatherings: dict[int, _Gathering] = {}
         self._questions = 0

@@ -1,6 +1,5 @@
 """Load the policies before the workers start, which then share the memory of the compiled set."""
 
-import gc
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -36,14 +35,6 @@ class Preloaded:
             self._loader.load(paths, version=lambda: version, suites=False)
         except PolicyError:
             return
-
-    @staticmethod
-    def settle() -> None:
-        """Exempt what is loaded from garbage collection, which would write to all of its memory and
-        so end the sharing.
-        """
-        gc.collect()
-        gc.freeze()
 
     def take(
         self, given: Sequence[Path | Bundle], version: Callable[[], KubernetesVersion]

@@ -17,6 +17,7 @@ from time import monotonic
 from policyd.admission.engine import review
 from policyd.config import Settings
 from policyd.errors import ConfigError, PolicydError
+from policyd.gc_policy import exempt
 from policyd.observability.log_writer import standard_error
 from policyd.observability.logs import Log, LogLevel, log_form
 from policyd.server.network.listen import bound
@@ -140,7 +141,7 @@ class Supervisor:
             load_log.cannot_start(self._log, error)
             self._stream.settle(LOG_SECONDS)
             raise SystemExit(error.exit_code) from None
-        self._preloaded.settle()
+        exempt()  # garbage collection would write to all of the memory that workers share
 
     def _bound(self) -> tuple[socket.socket, socket.socket]:
         secure = bound(self._settings.bind)

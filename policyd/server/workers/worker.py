@@ -67,11 +67,9 @@ class Worker(Server):
         self._shared = shared
         self._channel = Channel(shared.connection)
         self._appointed = asyncio.Event()
-        self._snapshot = RenderCache()
-        self._families: list[MetricFamily] = []
+        self._snapshot = RenderCache[Any]()
         self._pages: dict[str, tuple[bytes, str]] = {}
         self._of_all = AllWorkers(self._ask)
-        self._denials = NONE
         self._reported_at, self._reported = 0.0, -1
         self._pause = REPORT_SECONDS
         self._listener: SharedListener | None = None
@@ -174,21 +172,14 @@ class Worker(Server):
         """The part of this worker in the state that the supervisor gathers."""
         if what != "denials":
             return {"metrics": self._metrics()}
-        self._snapshot.get("denials", self._take_denials)
-        return {"denials": tuple(self._denials)}
+        return {"denials": tuple(self._snapshot.get("denials", self.denials.recent))}
 
     def _metrics(self) -> list[MetricFamily]:
         """The metrics of this worker, as new as the time allows that they may take."""
-        self._snapshot.get("", self._take)
-        return self._families
-
-    def _take_denials(self) -> tuple[bytes, str]:
-        self._denials = self.denials.recent()
-        return b"", ""
-
-    def _take(self) -> tuple[bytes, str]:
-        self._families = families_of(self._own.families())
-        return b"", ""
+        found: list[MetricFamily] = self._snapshot.get(
+            "metrics", lambda: families_of(self._own.families())
+        )
+        return found
 
     def _state(self) -> dict[str, Any]:
         loaded = self.store.loaded
