@@ -24,7 +24,7 @@ from policyd.mutation.schemas.schemas import Schemas
 from policyd.mutation.schemas.typed_variables import typed_variables
 from policyd.policy.compile.params import Namespaces, UnknownReads
 from policyd.versions import KubernetesVersion
-from policyd.webhooks.calls.model import Hook, HookCall, NotCalled, Rejection
+from policyd.webhooks.calls.model import Hook, HookCall, HookOutcome, NotCalled, Rejection
 from policyd.webhooks.calls.reasons import (
     namespace_reason,
     object_reason,
@@ -63,7 +63,7 @@ class Decider:
             reads=UnknownReads("webhook configurations read no objects"),
         )
 
-    def decide(self, hook: Hook) -> HookCall | NotCalled | Rejection:
+    def decide(self, hook: Hook) -> HookOutcome:
         """Return whether the webhook is called, or rejects the request instead."""
         view, fields = self._view, hook.fields
         if view.never_matched:

@@ -92,6 +92,9 @@ class Rejection:
     part: DecidedBy
 
 
+HookOutcome = HookCall | NotCalled | Rejection
+
+
 @dataclass(frozen=True, slots=True)
 class Calls:
     """The calls of all webhooks by the API server for one request.
