@@ -4,6 +4,7 @@ Every parser raises ValueError with the words that follow "expected"; its caller
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -236,22 +237,17 @@ def lifetime(string: str) -> float:
     return seconds
 
 
-def placement_mode(string: str) -> str:
-    """``auto``, ``never`` or ``only``."""
-    if string not in {"auto", "never", "only"}:
-        raise ValueError("auto, never or only")
-    return string
+def _choice(*words: str) -> Callable[[str], str]:
+    """Return a parser that accepts these words only."""
+
+    def read(string: str) -> str:
+        if string not in words:
+            raise ValueError(f"{', '.join(words[:-1])} or {words[-1]}")
+        return string
+
+    return read
 
 
-def http_server(string: str) -> str:
-    """``policyd``, its own server, or ``hypercorn``."""
-    if string not in {"policyd", "hypercorn"}:
-        raise ValueError("policyd or hypercorn")
-    return string
-
-
-def log_format(string: str) -> str:
-    """``json`` or ``text``."""
-    if string not in {"json", "text"}:
-        raise ValueError("json or text")
-    return string
+placement_mode = _choice("auto", "never", "only")
+http_server = _choice("policyd", "hypercorn")
+log_format = _choice("json", "text")

@@ -91,18 +91,8 @@ def _cut(request: Named) -> Named:
     group, version, resource = request.resource
     if size + len(group) + len(version) + len(resource) <= _MOST_CHARS:
         return request
-    return Named(
-        uid=_short(request.uid),
-        operation=request.operation,
-        resource=(_short(group), _short(version), _short(resource)),
-        sub_resource=_short(request.sub_resource),
-        namespace=_short(request.namespace),
-        name=_short(request.name),
-        generate_name=_short(request.generate_name),
-        owner=_short(request.owner),
-        user=_short(request.user),
-        dry_run=request.dry_run,
-    )
+    cut = Named._make(_short(each) if isinstance(each, str) else each for each in request)
+    return cut._replace(resource=(_short(group), _short(version), _short(resource)))
 
 
 def _short(string: str) -> str:

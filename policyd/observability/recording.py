@@ -6,12 +6,12 @@ The counts are the metric ``policyd_recording_errors_total``; one line a minute 
 from collections.abc import Callable
 from functools import wraps
 from traceback import format_tb
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, get_args
 
 from policyd.admission.recorder import RecordingPart
 from policyd.observability.throttle import Throttle
 
-PARTS: tuple[RecordingPart, ...] = ("recorder", "log", "denials", "events", "capture", "traces")
+PARTS: tuple[RecordingPart, ...] = get_args(RecordingPart)
 LINES_SECONDS = 60.0
 
 

@@ -24,9 +24,9 @@ from policyd.policy.model.match import OPERATIONS
 from policyd.tls.handshakes import REFUSALS, Refusal
 
 WEBHOOKS = ("validate", "mutate")
-PHASES: tuple[Phase, ...] = ("decode", "queue", "match", "lookup", "evaluate", "patch", "encode")
+PHASES: tuple[Phase, ...] = get_args(Phase)
 QUESTIONS: tuple[LookupKind, ...] = get_args(LookupKind)
-LOOKUP_RESULTS: tuple[LookupResult, ...] = ("success", "error", "timeout")
+LOOKUP_RESULTS: tuple[LookupResult, ...] = get_args(LookupResult)
 # Results of requests whose operation is known, and of those that were not evaluated.
 RESULTS: tuple[RequestResult, ...] = ("allowed", "denied", "error")
 UNREAD_RESULTS: tuple[RequestResult, ...] = ("shed", "bad_request", "error")
@@ -34,7 +34,7 @@ CAPTURES = ("written", "dropped", "failed")
 # Of objects that controllers write; conflict: somebody else changed what policyd had written.
 WRITES = ("success", "error", "conflict")
 EDITS = ("accepted", "refused", "error")
-SHED_REASONS: tuple[ShedReason, ...] = ("requests", "bytes", "stalled", "queue", "deadline")
+SHED_REASONS: tuple[ShedReason, ...] = get_args(ShedReason)
 
 # Log lines about rejected requests of one status in a minute, each about another client.
 REJECTED_LINES = 5
