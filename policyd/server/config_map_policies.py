@@ -137,7 +137,7 @@ class ConfigMapPolicies:
         if not self.namespace:
             return None
         from policyd.server.edits.edit_gate import EditGate, edit_selector
-        from policyd.server.edits.finding import MountedEdits, WatchedEdits
+        from policyd.server.edits.finding import EditFinder
         from policyd.server.edits.process import ProcessLimits, check_apart
 
         settings, cluster = self._settings, self._cluster
@@ -145,16 +145,12 @@ class ConfigMapPolicies:
         selector = edit_selector(settings)
         if not selector:
             return None
-        known: dict[str, bool] = {
-            "allow_empty": settings.allow_empty,
-            "definitions": cluster is not None,
-        }
-        find = (
-            MountedEdits(store, **known)
-            if self.source is None
-            else WatchedEdits(store, self.source, **known)
+        finder = EditFinder(
+            store,
+            self.source,
+            allow_empty=settings.allow_empty,
+            definitions=cluster is not None,
         )
-
         # A review needs about as much again as is counted for it.
         reviews = 2 * settings.max_in_flight_bytes * settings.workers
         limits = ProcessLimits(turn, reviews)
@@ -164,7 +160,7 @@ class ConfigMapPolicies:
 
         return EditGate(
             check,
-            find,
+            finder,
             self._log,
             count,
             namespace=self.namespace,
