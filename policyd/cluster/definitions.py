@@ -12,7 +12,7 @@ from concurrent.futures import CancelledError
 from contextlib import suppress
 from http import HTTPStatus
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx2
 from lightkube.config.kubeconfig import SingleConfig
@@ -35,6 +35,7 @@ from policyd.cluster.client import (
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.wanted_definitions import EVERY, WantedDefinition, slim
 
+_Result = TypeVar("_Result")
 PATH = "apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 # Metadata is enough to detect which definitions exist and whether they changed.
 _METADATA = "application/json;as={};g=meta.k8s.io;v=v1"
@@ -65,7 +66,6 @@ class ClusterDefinitions:
         self._wanted: frozenset[WantedDefinition] = frozenset()
         self._known: dict[str, JSONObject] = {}
         self._versions: dict[str, str] = {}
-        self._reported = ("", "")  # the version of Kubernetes, or why it is not known
         self.problem = ""
 
     def fetch(self, wanted: frozenset[WantedDefinition]) -> list[JSONObject]:
@@ -74,7 +74,7 @@ class ClusterDefinitions:
             self._wanted = wanted
             self._versions = {}  # schemas may be needed now that were left out
         if wanted:
-            self._run(self._attempt(self._fetch(wanted)))
+            self._run(self._attempt(self._any(wanted, self._learn)), False)
         return [crd for name, crd in [*self._known.items()] if _belongs(name, wanted)]
 
     def fetch_more(self, wanted: frozenset[WantedDefinition], most: int) -> list[JSONObject] | None:
@@ -89,14 +89,14 @@ class ClusterDefinitions:
             and (_is_named(name, self._wanted) or not _is_named(name, wanted))
         }
         missing = frozenset(each for each in wanted - self._wanted if each.group != EVERY)
-        if missing and not self._run(self._fetch_more(missing, most, found)):
+        if missing and not self._run(self._fetch_more(missing, most, found), False):
             return None
         return [*found.values()]
 
     def changed(self) -> bool:
         """Whether a definition that policies need is new or has changed since it was fetched."""
         wanted = self._wanted
-        return bool(wanted and self._run(self._attempt(self._differing(wanted))))
+        return bool(wanted and self._run(self._attempt(self._any(wanted, self._differs)), False))
 
     @property
     def wants(self) -> bool:
@@ -114,9 +114,7 @@ class ClusterDefinitions:
 
     def kubernetes(self) -> tuple[str, str]:
         """The version that the API server reports (v1.37.1), or "" and why it is not known."""
-        self._reported = ("", "the connection is closed")
-        self._run(self._learn_version())
-        return self._reported
+        return self._run(self._version(), ("", "the connection is closed"))
 
     def close(self) -> None:
         """Close all connections without waiting for responses."""
@@ -130,9 +128,10 @@ class ClusterDefinitions:
             loop.close()
             self._loop = self._thread = None
 
-    def _run(self, work: Coroutine[Any, Any, bool]) -> bool:
-        """Return the result of ``work``, which the loop of this object runs; False if it was closed
-        meanwhile. The loop is created when first needed, as most policy sets need no definitions.
+    def _run(self, work: Coroutine[Any, Any, _Result], closed: _Result) -> _Result:
+        """Return the result of ``work``, which the loop of this object runs; ``closed`` if it was
+        closed meanwhile. The loop is created when first needed: most policy sets need no
+        definitions.
         """
         with self._starting:
             if self._loop is None:
@@ -145,7 +144,7 @@ class ClusterDefinitions:
         try:
             return asyncio.run_coroutine_threadsafe(work, loop).result()
         except CancelledError:
-            return False
+            return closed
 
     async def _hang_up(self) -> None:
         mine = asyncio.current_task()
@@ -171,10 +170,6 @@ class ClusterDefinitions:
         self.problem = ""
         return found
 
-    async def _fetch(self, wanted: frozenset[WantedDefinition]) -> bool:
-        """Fetch these definitions and keep those that arrive; raises the first problem."""
-        return any(await self._each(wanted, self._learn))
-
     async def _fetch_more(
         self, wanted: frozenset[WantedDefinition], most: int, found: dict[str, JSONObject]
     ) -> bool:
@@ -193,26 +188,25 @@ class ClusterDefinitions:
                 await asyncio.gather(*map(add, names))
         return True
 
-    async def _differing(self, wanted: frozenset[WantedDefinition]) -> bool:
-        return any(await self._each(wanted, self._differs))
-
-    async def _each(
+    async def _any(
         self,
         wanted: frozenset[WantedDefinition],
         query: Callable[[str, str], Coroutine[Any, Any, bool]],
-    ) -> list[bool]:
-        """Run ``query`` for every name and version. If one returns True the problems of the others
-        are ignored, else the first problem is raised.
+    ) -> bool:
+        """Run ``query`` for every name and version; return whether any returns True. If none does,
+        raise the first problem.
         """
         listed = await self._listed(wanted)
         answers = await asyncio.gather(*map(query, listed, listed.values()), return_exceptions=True)
-        problems = [each for each in answers if isinstance(each, BaseException)]
-        found = [each for each in answers if not isinstance(each, BaseException)]
-        if problems and not any(found):
-            raise problems[0]
-        return found
+        if any(each is True for each in answers):
+            return True
+        for each in answers:
+            if isinstance(each, BaseException):
+                raise each
+        return False
 
     async def _learn(self, name: str, version: str) -> bool:
+        """Fetch a definition, unless this version is known; return False."""
         try:
             crd = (
                 None if version and version == self._versions.get(name) else await self._read(name)
@@ -232,22 +226,17 @@ class ClusterDefinitions:
         crd = await self._get(f"{PATH}/{name}", "CustomResourceDefinition")
         return crd if crd is not None and named(crd, name).get("spec") else None
 
-    async def _learn_version(self) -> bool:
+    async def _version(self) -> tuple[str, str]:
         try:
             found = await self._get("version", "")
         except PROBLEMS as error:
-            self._reported = ("", describe(error))
-            return False
+            return "", describe(error)
         if found is None:
-            self._reported = ("", "the API server answered 404 to GET /version")
-            return False
+            return "", "the API server answered 404 to GET /version"
         version = found.get("gitVersion")
-        self._reported = (
-            (version, "")
-            if isinstance(version, str)
-            else ("", "GET /version returned no gitVersion")
-        )
-        return False
+        if isinstance(version, str):
+            return version, ""
+        return "", "GET /version returned no gitVersion"
 
     async def _differs(self, name: str, version: str) -> bool:
         if not version:
