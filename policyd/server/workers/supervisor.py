@@ -33,7 +33,6 @@ from policyd.server.workers.preloading import Preloaded
 from policyd.server.workers.summing import own_process
 from policyd.server.workers.worker import SharedByWorkers, Worker
 from policyd.tls.certificates import PairSource
-from policyd.versions import NEWEST
 
 # Deaths in a row of workers that did not serve yet, after which the server gives up: at its start,
 # and later if no worker serves.
@@ -134,7 +133,7 @@ class Supervisor:
             self._sockets = self._bound()
             if self._certificate is not None:
                 self._certificate.read()  # what issues it is a child of this process only
-            self._preload()
+            self._preloaded.prepare(self._settings)
         except PolicydError as error:
             for each in self._sockets:
                 each.close()
@@ -150,14 +149,6 @@ class Supervisor:
         except PolicydError:
             secure.close()
             raise
-
-    def _preload(self) -> None:
-        settings = self._settings
-        version = settings.kubernetes_version or NEWEST
-        if settings.cluster or settings.kubeconfig is not None:
-            self._preloaded.prepare_parts(settings.policies, version)
-        else:
-            self._preloaded.prepare(settings.policies, version)
 
     # The loop.
 
