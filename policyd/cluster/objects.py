@@ -79,6 +79,12 @@ class ObjectError(Exception):
         self.body = body or {}
         self.retry_after = retry_after
 
+    @property
+    def is_of_ending_namespace(self) -> bool:
+        """Whether nothing can be created because the namespace is being deleted."""
+        causes = (self.body.get("details") or {}).get("causes") or ()
+        return any(each.get("reason") == "NamespaceTerminating" for each in causes)
+
 
 class UnreadableAnswer(ObjectError):
     """The API server answered, but not with an object."""

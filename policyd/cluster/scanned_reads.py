@@ -1,6 +1,6 @@
 """The objects of reads in a cluster that is scanned: each read is listed once, when needed."""
 
-from typing import Protocol
+from collections.abc import Callable
 
 from policyd._core.lib.authorization import Failure
 from policyd._core.values.errors import CelError
@@ -16,19 +16,16 @@ from policyd.policy.kinds.served_resource import Served
 _NAMESPACE = ("metadata", "namespace")
 
 
-class KindReader(Protocol):
-    """Looks up the resource of a kind; returns the reason where it cannot."""
-
-    def kind(self, question: KindOf) -> tuple[Served, ...] | Failure:
-        """Look up the resource of a kind; empty if it is not served."""
-
-
 class ScannedReads:
-    """A ReadSource of a cluster as it is. It keeps only the fields that a read uses."""
+    """A ReadSource of a cluster as it is. It keeps only the fields that a read uses. ``look_up``
+    returns the resource of a kind, nothing if it is not served.
+    """
 
-    def __init__(self, reader: ApiReader, kinds: KindReader) -> None:
+    def __init__(
+        self, reader: ApiReader, look_up: Callable[[KindOf], tuple[Served, ...] | Failure]
+    ) -> None:
         self._reader = reader
-        self._kinds = kinds
+        self._look_up = look_up
         self._tables: dict[tuple[CompiledRead, frozenset[KeyPath]], ReadTable | CelError] = {}
 
     def table(self, read: CompiledRead) -> ReadTable | CelError:
@@ -40,7 +37,7 @@ class ScannedReads:
         return made
 
     def _listed(self, read: CompiledRead) -> ReadTable | CelError:
-        kinds = self._kinds.kind(KindOf(read.api_version, read.kind))
+        kinds = self._look_up(KindOf(read.api_version, read.kind))
         if isinstance(kinds, Failure):
             return CelError(f"{read.label}: {kinds.why}")
         if not kinds:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from policyd._core.lib.authorization import Failure
-from policyd.admission.lookups.params import KindOf, LookedUpParams, ParamsOf
+from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.admission.lookups.sources import LookedUpNamespaces, NamespaceName
 from policyd.cluster.listing import (
     ApiReader,
@@ -23,7 +23,6 @@ from policyd.cluster.listing import (
 )
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
-from policyd.policy.compile.params import ParamStore
 from policyd.policy.kinds.match_targets import ListedResource, MatchTargets, PolicyKey
 from policyd.policy.kinds.served_resource import Served
 from policyd.policy.source.loaded_documents import Document
@@ -192,8 +191,3 @@ class Scan:
         if resource != NAMESPACES:  # the namespace of a Namespace is its own name
             overrides["namespace"] = document.namespace
         return build_review(document.raw, operation="CREATE", overrides=overrides)
-
-
-def looked_up(given: ParamStore, reader: ParamReader) -> LookedUpParams:
-    """The params of the documents and, where they have none, of the cluster."""
-    return LookedUpParams(given, reader.kind, reader.params)

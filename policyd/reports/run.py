@@ -11,9 +11,10 @@ from time import monotonic
 
 from policyd.admission.applicable import LookupSources
 from policyd.admission.lookups.authorizer import Authorizer
+from policyd.admission.lookups.params import LookedUpParams
 from policyd.cluster.listing import ApiReadError
 from policyd.cluster.scanned_reads import ScannedReads
-from policyd.cluster.scanning import ParamReader, Scan, ScannedObject, ScanProgress, looked_up
+from policyd.cluster.scanning import ParamReader, Scan, ScannedObject, ScanProgress
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.policy.compile.policy_set import CompiledPolicySet
@@ -29,7 +30,6 @@ from policyd.reports.stored_reports import (
     KnownReports,
     ReportScope,
     StoredReport,
-    report_path,
     stored_reports,
 )
 from policyd.reports.summary import MOST_PROBLEMS, ReportWrites, Summary
@@ -84,8 +84,8 @@ class ReportRun:
         lookups = LookupSources(
             authorizer,
             self._scan.namespaces(),
-            looked_up(policies.params, params),
-            ScannedReads(requests, params),
+            LookedUpParams(policies.params, params.kind, params.params),
+            ScannedReads(requests, params.kind),
         )
         self._evaluator = ObjectEvaluator(policies, self._facts, lookups)
         self._tally = ReportTally()
@@ -178,7 +178,7 @@ class ReportRun:
             self._writer.clean_up(
                 self._stored(scope),
                 coverage,
-                lambda each: report_path(self._api, each.namespace, each.name),
+                self._api,
                 lambda done: advance("deleting reports", done, stale),
             )
         except ApiReadError as error:

@@ -9,16 +9,11 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 
 from policyd.cluster.objects import ObjectError
+from policyd.reports.apis import ReportApi
 from policyd.reports.paced_requests import ReportRequests
 from policyd.reports.report_document import ReportDocument
 from policyd.reports.stored_reports import KnownReports, StoredReport, report_path
 from policyd.reports.summary import ReportWrites
-
-TERMINATING = "NamespaceTerminating"
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +47,7 @@ class ReportWriter:
     note: Callable[[str], None]
     announce: Callable[[str], None]
     writes: ReportWrites
-    now: Callable[[], datetime] = _now
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
     # Where writing is forbidden: the resource of reports and the namespace.
     _forbidden: set[tuple[str, str]] = field(default_factory=set)
 
@@ -88,7 +83,7 @@ class ReportWriter:
         self,
         stored: Iterable[StoredReport],
         coverage: ScanCoverage,
-        path: Callable[[StoredReport], str],
+        api: ReportApi,
         advance: Callable[[int], None],
     ) -> None:
         """Delete the reports among these that no object used, where all objects are known.
@@ -101,7 +96,7 @@ class ReportWriter:
             if not self.known.is_stale(each.namespace, each.name, each.content_hash):
                 continue
             if coverage.covers(each):
-                self._delete(each, path(each))
+                self._delete(each, report_path(api, each.namespace, each.name))
             examined += 1
             advance(examined)
 
@@ -130,8 +125,7 @@ def _is_leaving(error: ObjectError) -> bool:
     """Whether the object's namespace is being deleted, or gone: its report is of no use."""
     if error.status == HTTPStatus.NOT_FOUND:
         return (error.body.get("details") or {}).get("kind") == "namespaces"
-    causes = (error.body.get("details") or {}).get("causes") or ()
-    return any(each.get("reason") == TERMINATING for each in causes)
+    return error.is_of_ending_namespace
 
 
 def _place(namespace: str, name: str) -> str:

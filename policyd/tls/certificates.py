@@ -149,7 +149,7 @@ class Certificates:
         )
         if pair is not None and (pair, after) != (self._pair, before):
             # Only after a change: a new context invalidates tickets and sessions.
-            self.context.switch_to(self._new_context(pair, authorities))
+            self.context.current = self._new_context(pair, authorities)
             self._pair, self.valid, self._authorities = pair, valid, authorities
         return change
 

@@ -59,10 +59,6 @@ class SwitchableContext(ssl.SSLContext):
         """Without its own certificate: no handshake uses it."""
         return super().__new__(cls, ssl.PROTOCOL_TLS_SERVER)
 
-    def switch_to(self, context: "Context") -> None:
-        """Use ``context`` for new connections from now on."""
-        self.current = context
-
     def wrap_bio(self, *arguments: Any, **named: Any) -> ssl.SSLObject:
         """Start a handshake; event loops call this."""
         return self.current.wrap_bio(*arguments, **named)

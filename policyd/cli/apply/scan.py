@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from policyd.admission.engine import Webhook
+from policyd.admission.lookups.params import LookedUpParams
 from policyd.cli.apply.checked import ApplyRun, CheckedObject, ClusterOptions, Tally
 from policyd.cli.shared.terminal.progress import Advance
 from policyd.cluster.listing import ApiReader
 from policyd.cluster.scanned_reads import ScannedReads
-from policyd.cluster.scanning import ParamReader, Scan, ScannedObject, looked_up
+from policyd.cluster.scanning import ParamReader, Scan, ScannedObject
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import Admission, Admitter
 from policyd.offline.fields import FieldFinder
@@ -63,8 +64,8 @@ class ClusterScan:
             policies,
             run.authorizer,
             namespaces=self._scan.namespaces(),
-            params=looked_up(policies.params, reader),
-            reads=ScannedReads(reader, reader),
+            params=LookedUpParams(policies.params, reader.kind, reader.params),
+            reads=ScannedReads(reader, reader.kind),
             fields=FieldFinder(run.traced),
         )
         self.report = ScanReport(unread=self._scan.unread)

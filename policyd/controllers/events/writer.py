@@ -47,7 +47,6 @@ LAST_SECONDS = 2.0
 # Between log lines about Events that the API server refuses one by one.
 REFUSED_SECONDS = 60.0
 _LONGEST_INSTANCE = 128  # of reportingInstance
-_TERMINATING = "NamespaceTerminating"
 
 
 @dataclass(eq=False, repr=False)
@@ -152,7 +151,7 @@ class EventWriter(Controller):
     def _failed(self, series: EventSeries, error: ObjectError) -> None:
         """An Event could not be written, or none can be."""
         passing = error.status == 0 or error.status in PASSING
-        gone = error.status == HTTPStatus.NOT_FOUND or _terminating(error)  # the namespace
+        gone = error.status == HTTPStatus.NOT_FOUND or error.is_of_ending_namespace
         if passing or (error.status == FORBIDDEN and not gone):
             self._pause = min(max(2 * self._pause, FIRST_PAUSE), LONGEST_PAUSE)
             self._trouble.begin(f"cannot write Events: {reason(error)}")
@@ -205,9 +204,3 @@ def event_of(series: EventSeries, instance: str) -> JSONObject:
 
 def _timestamp(seconds: float) -> str:
     return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _terminating(error: ObjectError) -> bool:
-    """Whether the namespace is being deleted, so that nothing can be created there."""
-    causes = (error.body.get("details") or {}).get("causes") or ()
-    return any(each.get("reason") == _TERMINATING for each in causes)

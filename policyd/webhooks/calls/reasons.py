@@ -37,11 +37,10 @@ def _rule_text(index: int, mismatch: _Mismatch, hook: JSONObject) -> str:
     return f"rules[{index}] {mismatch.text}" + (", and matchPolicy is Exact" if exact else "")
 
 
-def resource_text(resource: Sequence[str], sub_resource: str = "") -> str:
-    """Return ``deployments.apps``, ``pods/exec``: a resource without its version."""
+def resource_text(resource: Sequence[str]) -> str:
+    """Return ``deployments.apps`` or ``pods``: a resource without its version."""
     group, _, name = resource
-    shown = f"{name}/{sub_resource}" if sub_resource else name
-    return f"{shown}.{group}" if group else shown
+    return f"{name}.{group}" if group else name
 
 
 def _mismatches(rule: JSONObject, view: MatchInput) -> Iterator[_Mismatch]:
