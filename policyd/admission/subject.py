@@ -87,7 +87,10 @@ class Subjects:
         """Return the object as a policy matched by ``hit`` sees it."""
         if as_pod:
             obj = self.pod(obj)
-        return _in_version(obj, hit.api_version) if hit.api_version else obj
+        if hit.api_version and isinstance(obj, dict):
+            # A custom resource in another version of its kind, converted with strategy None.
+            return {**obj, "apiVersion": hit.api_version}
+        return obj
 
     def pod(self, obj: JSON) -> JSON:
         """Return the Pod of a controller's template, in the request's namespace."""
@@ -100,11 +103,6 @@ def _namespace(namespaces: NamespaceSource, request: AdmissionRequest) -> JSON:
         return None
     found = namespaces.object(request.namespace)
     return found() if callable(found) else found
-
-
-def _in_version(obj: JSON, api_version: str) -> JSON:
-    """Return a custom resource in another version of its kind, converted with strategy None."""
-    return {**obj, "apiVersion": api_version} if isinstance(obj, dict) else obj
 
 
 def _unreadable(obj: JSON, why: str) -> JSON:

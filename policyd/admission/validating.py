@@ -159,17 +159,13 @@ def _existing(
         return plan.violated(before, param, min(by, cut) if cut else by)
     except Unanswered as unknown:
         try:
-            again = partial(_violated_again, plan, before, param, by)
-            return (yield from answered(again, unknown, by))
+            return (
+                yield from answered(
+                    lambda: plan.violated(before, param, evaluation_deadline(by)), unknown, by
+                )
+            )
         except Unanswered:
             return ()
-
-
-def _violated_again(
-    plan: ValidationPlan, before: Subject, param: JSON, by: int
-) -> frozenset[int | str]:
-    """Evaluate the old object after a lookup."""
-    return plan.violated(before, param, evaluation_deadline(by))
 
 
 def _run_again(

@@ -2,7 +2,6 @@
 loop keeps running.
 """
 
-from collections.abc import Callable
 from time import perf_counter_ns
 
 from policyd.admission.applicable import Applicable
@@ -82,9 +81,7 @@ def _evaluation(
     """Match, evaluate and respond."""
     clock = tasks.clock
     started = clock()
-    matches = yield from _match(
-        applicable, findings, deadline=deadline, only=only, give_up=tasks.give_up
-    )
+    matches = yield from _match(applicable, findings, tasks, deadline=deadline, only=only)
     matched = clock()
     findings.recorder.phase("match", matched - started)
     return (
@@ -95,14 +92,12 @@ def _evaluation(
 def _match(
     applicable: Applicable,
     findings: Findings,
+    tasks: LookupTasks,
     *,
     deadline: int,
     only: PolicyFilter | None,
-    give_up: Callable[[object], None],
 ) -> Evaluation[list[Matched]]:
-    """Return the matching policies once the lookups for their bindings and params are done.
-    ``give_up`` is called with each question whose time is up.
-    """
+    """Return the matching policies once the lookups for their bindings and params are done."""
     started = perf_counter_ns()
     broken: set[tuple[str, str]] = set()
     while True:
@@ -121,7 +116,7 @@ def _match(
         now = perf_counter_ns()
         for question, by in wanted.items():
             if 0 < by <= now:
-                give_up(question)
+                tasks.give_up(question)
 
 
 def _wanted(

@@ -141,7 +141,9 @@ class Scan:
                     total = done + len(page.items) + page.remaining
                     advance(doing, done, total)
                     for item in page.items:
-                        yield self._scanned(item, target)
+                        document = document_of(item, target.served)
+                        review = self._review(document, target.served)
+                        yield ScannedObject(document, review, self._policies_for(item, target))
                         done += 1
                         advance(doing, done, total)
             except ApiReadError as error:
@@ -161,11 +163,6 @@ class Scan:
         else:
             for name in self._names:
                 yield name, pages_of(self._reader, resource, name)
-
-    def _scanned(self, item: JSONObject, target: ListedResource) -> ScannedObject:
-        document = document_of(item, target.served)
-        review = self._review(document, target.served)
-        return ScannedObject(document, review, self._policies_for(item, target))
 
     def _policies_for(self, item: JSONObject, target: ListedResource) -> frozenset[PolicyKey]:
         """The policies that check the object: not those that have checked its owner's kind."""

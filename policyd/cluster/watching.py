@@ -6,7 +6,6 @@ Knows nothing of what the objects are for. While the API server is away the last
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from http import HTTPStatus
 from math import ceil, inf
@@ -134,12 +133,6 @@ class Reflector:
     def passed(self, version: str) -> bool:
         """Whether everything until this resourceVersion is known."""
         return bool(self._version) and not _earlier(self._version, version)
-
-    async def wait(self, seconds: float) -> bool:
-        """Wait until the first list is complete; False if that takes longer."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self.listed.wait(), seconds)
-        return self.synced
 
     async def run(self, stop: asyncio.Event) -> None:
         """Keep the list in step until ``stop`` is set. Raises nothing that an API server causes."""

@@ -41,7 +41,9 @@ class AdminGate:
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._app = app
-        self._hosts = {name.lower().rstrip(".") for name in (*hosts, "localhost", _own_name())}
+        # The host name is the name of the Pod.
+        names = (*hosts, "localhost", socket.gethostname())
+        self._hosts = {name.lower().rstrip(".") for name in names}
         self._token_file = token_file
         self._pace = AddressPace(BURST, RATE, clock)
         if token_file is not None:
@@ -83,7 +85,7 @@ class AdminGate:
             name = name[1:].partition("]")[0]
         else:
             name = name.partition(":")[0].rstrip(".")
-        return not name or name in self._hosts or _is_address(name)
+        return not name or name in self._hosts or _address(name) is not None
 
     def _permits(self, authorization: bytes, file: Path) -> bool:
         scheme, _, given = authorization.partition(b" ")
@@ -103,25 +105,17 @@ class AdminGate:
         return token
 
 
-def _own_name() -> str:
-    """The host name, which is the name of the Pod."""
-    return socket.gethostname()
-
-
-def _is_address(name: str) -> bool:
+def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        ipaddress.ip_address(name)
+        return ipaddress.ip_address(name)
     except ValueError:
-        return False
-    return True
+        return None
 
 
-def _is_loopback(address: str) -> bool:
-    if not _is_address(address):
-        return False
-    parsed = ipaddress.ip_address(address)
-    mapped = getattr(parsed, "ipv4_mapped", None)
-    return (mapped or parsed).is_loopback
+def _is_loopback(name: str) -> bool:
+    address = _address(name)
+    mapped = getattr(address, "ipv4_mapped", None) or address
+    return mapped is not None and mapped.is_loopback
 
 
 def _is_guarded(path: str) -> bool:

@@ -94,10 +94,8 @@ def choose(
     With ``only`` a part that the API server cannot do is a problem of the placement.
     """
     chooser = _Chooser(exports, policies, served, refused or {})
-    if mode == "never":
-        parts = [replace(each, why="--in-tree is never") for each in chooser.webhook_parts()]
-        return Placement(tuple(parts))
-    found = list(chooser.auto() if mode == "auto" else chooser.only())
+    ways = {"auto": chooser.auto, "only": chooser.only, "never": chooser.never}
+    found = list(ways[mode]())
     problems = [
         f"{each.kind} {each.policy} ({each.webhook}): {each.why}"
         for each in found
@@ -127,10 +125,10 @@ class _Chooser:
             if (why := self._bar(policy, webhook))
         }
 
-    def webhook_parts(self) -> Iterator[PlacedPart]:
+    def never(self) -> Iterator[PlacedPart]:
         """Yield every part, to be done by the webhook."""
         for policy, webhook in self._each():
-            yield _at_webhook(policy, webhook, "")
+            yield _at_webhook(policy, webhook, "--in-tree is never")
 
     def only(self) -> Iterator[PlacedPart]:
         """Yield every part, to be done by the API server if it can."""

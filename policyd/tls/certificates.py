@@ -154,7 +154,10 @@ class Certificates:
         return change
 
     def _new_context(self, pair: KeyPair, authorities: Sequence[bytes]) -> Context:
-        context = Context(self._http2, self._trusts, self._refused, self._client_names)
+        def trusts(authority: bytes) -> bool:
+            return authority in self.context.current.authorities
+
+        context = Context(self._http2, trusts, self._refused, self._client_names)
         self._load_pair(context, pair)
         if authorities:
             context.require_clients(authorities)
@@ -182,9 +185,6 @@ class Certificates:
             raise ConfigError(
                 f"{self._source.name}: cannot read the validity of the certificate: {error}"
             ) from None
-
-    def _trusts(self, authority: bytes) -> bool:
-        return authority in self.context.current.authorities
 
     def _load_pair(self, context: Context, pair: KeyPair) -> None:
         certificate, key = (f"{each}: " for each in self._source.files or ("certificate", "key"))

@@ -7,6 +7,7 @@ from typing import Any
 from policyd.cluster.kubeconfig import configuration
 from policyd.cluster.objects import ObjectClient
 from policyd.cluster.watching import Reflector, Watched
+from policyd.controllers.waiting import until_any
 from tests.cluster.fake import ApiServer
 
 PATH = "api/v1/configmaps"
@@ -37,6 +38,12 @@ class Running:
             while not condition():
                 await asyncio.sleep(0.005)
         assert condition(), what
+
+
+async def first_list(reflector: Reflector, seconds: float = SLACK) -> bool:
+    """Wait for the first list; return whether it is complete."""
+    await until_any(reflector.listed, seconds=seconds)
+    return reflector.synced
 
 
 def scenario(

@@ -15,7 +15,7 @@ from policyd.cluster import watching
 from policyd.cluster.watching import OVERTIME_SECONDS, RELIST_SECONDS, Watched
 from policyd.controllers.config_maps import FollowedConfigMaps
 from tests.cluster.fake import ApiServer
-from tests.cluster.running import PATH, SLACK, Running, scenario
+from tests.cluster.running import PATH, Running, first_list, scenario
 from tests.cluster.watched import WatchedList
 
 
@@ -145,7 +145,7 @@ def test_a_watch_whose_packets_are_lost_ends_within_half_a_minute(
     port = int(server.url.rpartition(":")[2])
 
     async def steps(run: Running) -> None:
-        assert await run.reflector.wait(SLACK)
+        assert await first_list(run.reflector)
         await run.until(lambda: run.reflector.staleness == 0.0, "the watch")
         times = [time for time in map(_lost_after, _connections(port)) if time]
         assert times == [30], "seconds"

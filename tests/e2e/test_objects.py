@@ -16,6 +16,7 @@ from policyd.cluster.commands import Objects, open_objects
 from policyd.cluster.objects import ObjectClient, ObjectError
 from policyd.cluster.watching import Reflector, Watched
 from tests.builders.objects import config_map
+from tests.cluster.running import first_list
 from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster
 from tests.e2e.kubectl import kubeconfig_document
@@ -104,7 +105,7 @@ async def following(admin: Path, at: Watched) -> AsyncIterator[Reflector]:
     reflector, stop = Reflector(made, at), asyncio.Event()
     task = asyncio.create_task(reflector.run(stop))
     try:
-        assert await reflector.wait(SLACK), reflector.problem
+        assert await first_list(reflector), reflector.problem
         yield reflector
     finally:
         stop.set()

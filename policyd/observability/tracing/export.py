@@ -80,16 +80,15 @@ class Export:
     def _run(self) -> None:
         while True:
             with self._wanted:
-                self._wanted.wait_for(self._is_due, self.delay)
+                self._wanted.wait_for(
+                    lambda: self._closing or len(self._waiting) >= BATCH, self.delay
+                )
                 batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
                 self.exporting = len(batch)
                 if not batch and self._closing:
                     return
             if batch:
                 self._export(batch)
-
-    def _is_due(self) -> bool:
-        return self._closing or len(self._waiting) >= BATCH
 
     def _export(self, batch: list[RequestTrace]) -> None:
         taken, self._reason.text = False, ""

@@ -149,9 +149,10 @@ class TracedRequests(Tracing):
             "network.protocol.version": scope["http_version"],
             "client.address": peer_of(scope),
         }
-        agent = _user_agent(scope["headers"])
+        agents = (value for name, value in scope["headers"] if name == b"user-agent")
+        agent = next(agents, b"")
         if agent:
-            record.attributes["user_agent.original"] = bounded(agent, MOST_CHARS)
+            record.attributes["user_agent.original"] = bounded(agent.decode("latin-1"), MOST_CHARS)
         self._export.add(record)
 
     def _lost(self, why: str, count: int) -> None:
@@ -223,8 +224,3 @@ def route_of(path: str) -> str:
     if rest.startswith("policy/"):
         return f"/{webhook}/policy/{{name}}"
     return path if rest in ("fail", "ignore") or path == f"/{webhook}" else ""
-
-
-def _user_agent(headers: Iterable[tuple[bytes, bytes]]) -> str:
-    found = (value for name, value in headers if name == b"user-agent")
-    return next(found, b"").decode("latin-1")

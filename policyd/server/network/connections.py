@@ -57,24 +57,6 @@ class ConnectedPeer(Peer):
         self.connections = 0
         self.idle: dict[TrackedConnection, None] = {}
 
-    def add_connection(self, connection: "TrackedConnection") -> None:
-        """Count a new connection, which is idle."""
-        self.connections += 1
-        self.idle[connection] = None
-
-    def remove_connection(self, connection: "TrackedConnection") -> None:
-        """Forget a closed connection."""
-        self.connections -= 1
-        self.idle.pop(connection, None)
-
-    def mark_idle(self, connection: "TrackedConnection") -> None:
-        """Note that no request is under way on the connection."""
-        self.idle[connection] = None
-
-    def mark_busy(self, connection: "TrackedConnection") -> None:
-        """Note that a request is under way on the connection, or that it is closing."""
-        self.idle.pop(connection, None)
-
 
 class TrackedConnection(Protocol):
     """A connection as this file needs it; ``server/network/tcp.py`` implements it."""
@@ -165,8 +147,8 @@ class PortConnections:
 
     def add(self, connection: TrackedConnection) -> None:
         """Add a connection that was accepted; it is idle until a request arrives."""
-        connection.peer.add_connection(connection)
-        self.open[connection] = None
+        connection.peer.connections += 1
+        connection.peer.idle[connection] = self.open[connection] = None
         self._collected[connection] = None
         if len(self._collected) > EXEMPT_AT:
             self._collected.clear()
@@ -177,7 +159,8 @@ class PortConnections:
     def remove(self, connection: TrackedConnection, reason: CloseReason) -> None:
         """Remove a closed connection."""
         peer = connection.peer
-        peer.remove_connection(connection)
+        peer.connections -= 1
+        peer.idle.pop(connection, None)
         self._replaced.pop(connection, None)
         self._collected.pop(connection, None)
         del self.open[connection]
@@ -220,7 +203,7 @@ class PortConnections:
         if not most.idle:
             return not own and self._end_incomplete(most)
         victim = next(iter(most.idle))
-        most.mark_busy(victim)
+        del most.idle[victim]
         self._replaced[victim] = None
         victim.end("room")
         return True

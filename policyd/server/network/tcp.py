@@ -228,7 +228,7 @@ class Connection(asyncio.Protocol):
         if self._idle_since is None:
             return
         self._idle_since = self._head_since = None
-        self.peer.mark_busy(self)
+        self.peer.idle.pop(self, None)
         self._used = True
         if self._connections.draining:
             self._connections.last_request = self._loop.time()
@@ -239,7 +239,7 @@ class Connection(asyncio.Protocol):
         if not self.is_full:
             self._full_since = None
         if self._closing_since is None:
-            self.peer.mark_idle(self)
+            self.peer.idle[self] = None
             if self._retired:
                 self.end("refused")
             elif self._connections.closing:

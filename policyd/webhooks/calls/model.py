@@ -1,6 +1,6 @@
 """The webhooks of configurations, and what becomes of each for one request. Only data."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -125,12 +125,11 @@ def hooks_of(configurations: Sequence[JSONObject]) -> list[Hook]:
     for one, other in pairwise(stored):
         if (one["kind"], _name(one)) == (other["kind"], _name(other)):
             raise ConfigError(f"there are two {one['kind']}s with the name {_name(one)!r}")
-    return [hook for each in stored for hook in _hooks(each)]
-
-
-def _hooks(configuration: JSONObject) -> Iterator[Hook]:
-    for index, fields in enumerate(configuration.get("webhooks", [])):
-        yield Hook(configuration["kind"], _name(configuration), index, fields)
+    return [
+        Hook(each["kind"], _name(each), index, fields)
+        for each in stored
+        for index, fields in enumerate(each.get("webhooks", []))
+    ]
 
 
 def _name(configuration: JSONObject) -> str:

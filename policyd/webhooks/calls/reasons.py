@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from policyd._core.match.matcher import MatchInput
 from policyd._core.match.selectors import Selector
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSONObject
 from policyd.policy.model.base import labels_of
 from policyd.policy.model.match import covers, covers_resource
 
@@ -90,10 +90,11 @@ def namespace_reason(selector: JSONObject, view: MatchInput, known: bool) -> str
 
 def object_reason(selector: JSONObject, view: MatchInput) -> str:
     """Return the requirement that neither object nor oldObject meets."""
+    # Options of CONNECT have no metadata.
     seen = {
         name: obj
         for name, obj in (("object", view.object), ("oldObject", view.old_object))
-        if _has_labels(obj)
+        if isinstance(obj, dict) and isinstance(obj.get("metadata"), dict)
     }
     if not seen:
         shown = view.object.get("kind") if isinstance(view.object, dict) else None
@@ -102,11 +103,6 @@ def object_reason(selector: JSONObject, view: MatchInput) -> str:
     labels = labels_of(obj)
     key, text = next(_unmet(selector, labels))
     return f"objectSelector: {text} ({_label(name, key, labels)})"
-
-
-def _has_labels(obj: JSON) -> bool:
-    """Whether the object has metadata: options of CONNECT do not."""
-    return isinstance(obj, dict) and isinstance(obj.get("metadata"), dict)
 
 
 def _label(where: str, key: str, labels: Mapping[str, str]) -> str:
