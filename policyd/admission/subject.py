@@ -1,7 +1,5 @@
 """The policies' view of one request: the values of ``object``, ``request``, ``namespaceObject`` and
-the other variables.
-
-Does not match and does not evaluate.
+the other variables. Matches and evaluates nothing.
 """
 
 from collections.abc import Callable
@@ -113,8 +111,9 @@ def _unreadable(obj: JSON, why: str) -> JSON:
 def _reads_of(
     source: ReadSource, request: AdmissionRequest, noted: SeenReads | None = None
 ) -> Callable[[CompiledRead, bool], Shown | CelError]:
-    """Return what gives the reads of one request; the flag says whether a policy only looks up keys
-    in one. Policies see the same while nothing changes in the cluster. ``noted``: notes it.
+    """Return a function that returns the objects of a read; its flag tells whether a policy only
+    looks up keys. Policies see the same objects while nothing changes in the cluster. ``noted``
+    records them.
     """
     seen: dict[tuple[ShownTable, bool], tuple[int, Shown | CelError]] = {}
 

@@ -41,10 +41,10 @@ async def review_with(
     verdict: Verdict | None = None,
     noted: SeenReads | None = None,
 ) -> AdmissionResponse:
-    """Do ``engine.review`` with lookups by ``client``.
+    """Call ``engine.review`` with lookups by ``client``.
 
-    Lookups that policies need at the same time run concurrently. An answer that has not arrived
-    shortly before the policy's deadline, which may be earlier than the request's, is an error.
+    Lookups that policies need at the same time run concurrently. A lookup without an answer shortly
+    before the policy's deadline, which may be earlier than the request's, is an error.
     """
     recorder = recorder or Recorder()
     tasks = LookupTasks(client, recorder)
@@ -129,8 +129,8 @@ def _wanted(
     broken: set[tuple[str, str]],
 ) -> dict[object, int]:
     """Return the questions that must be answered before these policies can be evaluated, each with
-    the latest time that one of the policies can wait for it (0: no limit). A policy in which a bug
-    of policyd occurs is added to ``broken``.
+    the latest time that one of the policies can wait for it (0: no limit). Add policies in which a
+    bug of policyd occurs to ``broken``.
     """
     wanted: dict[object, int] = {}
     for match in matches:

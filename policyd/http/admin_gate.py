@@ -1,11 +1,12 @@
-"""Restrict access to the admin port: who may read what, and how often.
+"""Restricts access to the admin port.
 
 - The Host header must be an IP address, localhost, the name of this Pod or a name that
   ``--admin-host`` allows. A web page that reaches a Pod by DNS rebinding sends another name.
 - With ``--admin-token-file`` metrics, policies and denials need that bearer token; probes never do.
-- Without a token, only loopback clients see denials, error messages and file names: they reveal who
-  did what, what policies check and where they are stored.
-- Each address has a limited number of requests a second, so that a flood does not delay reviews.
+- Without a token, only loopback clients see denials, error messages and file names, which reveal
+  users' actions, and the content and location of policies.
+- Each address may send a limited number of requests per second, so that a flood does not delay
+  reviews.
 """
 
 import hmac
@@ -25,7 +26,7 @@ from policyd.token_bucket import AddressPace
 TRUSTED = "policyd.trusted"
 # Paths that need the token, with everything below them.
 GUARDED = ("/metrics", "/policies", "/denials")
-# Requests of one address: per second, and in a burst. A probe or scrape is one every few seconds.
+# Requests of one address: per second, and in a burst. Probes and scrapes come every few seconds.
 RATE = 200.0
 BURST = 400
 
@@ -64,7 +65,7 @@ class AdminGate:
             await _refuse(scope, send, 421, message)
             return
         trusted = _is_loopback(address)
-        # Only guarded paths read the token: a file that cannot be read must not fail a probe.
+        # Only guarded paths read the token: an unreadable file must not fail a probe.
         if self._token_file is not None and _is_guarded(scope["path"]):
             try:
                 trusted = self._permits(headers.get(b"authorization", b""), self._token_file)
@@ -93,8 +94,8 @@ class AdminGate:
 
     @staticmethod
     def _token(file: Path) -> bytes:
-        """The current token: the file is read for each request, so that a new token is valid at
-        once.
+        """Return the current token. The file is read for each request, so that a new token is valid
+        at once.
         """
         try:
             token = file.read_bytes().strip()

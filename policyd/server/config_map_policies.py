@@ -1,5 +1,5 @@
-"""What a server does with ConfigMaps: it reads policies and exceptions from them, and keeps the
-last good policies in one. Without a cluster it does none of these.
+"""A server's ConfigMaps: it reads policies and exceptions from them, and keeps the last good
+policies in one. There are none without a cluster.
 """
 
 import asyncio
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from policyd.server.edits.model import EditFindings, PolicyEdit
     from policyd.server.policies.last_good import KeepingPlace, LastGoodPolicies
 
-# How long to wait for the ConfigMaps at start before the last good policies are served, or the
-# server is reported as not ready.
+# How long to wait for the ConfigMaps at start before serving the last good policies, or reporting
+# that the server is not ready.
 FIRST_SECONDS = 10.0
-# How often to try to write the last good policies that could not be written.
+# How often to retry writing the last good policies.
 KEEP_SECONDS = 5.0
-# Lines about exceptions that are held back, in so many seconds: teams choose how often they edit.
+# Log lines about held-back exceptions in so many seconds: teams choose how often they edit.
 HELD_LINES = 20
 HELD_SECONDS = 60.0
-# After a reload for an edit of exceptions the next one waits several times as long as it took.
+# After a reload of exceptions the next one waits this many times as long as it took.
 IDLE_SHARE = 4.0
 
 
@@ -66,7 +66,7 @@ class ConfigMapPolicies:
         self.exceptions: ExceptionConfigMaps | None = None
         self._held = LineLimit(HELD_LINES, HELD_SECONDS)
         self._listed = asyncio.Event()  # exceptions may be loaded with the first policies
-        self._exceptions_read = asyncio.Event()  # once, or waited for in vain
+        self._exceptions_read = asyncio.Event()  # once, or the wait timed out
         if cluster is not None and (settings.policy_configmaps or settings.exception_configmaps):
             self._connect(cluster.caches.client)
 
@@ -116,7 +116,7 @@ class ConfigMapPolicies:
         )
 
     def states(self) -> Mapping[str, CacheState]:
-        """The state of everything that is followed in the cluster, for metrics."""
+        """The state of the followed ConfigMaps, for metrics."""
         lists = {"configmaps": self.source, "exceptions": self.exceptions}
         followed = {} if self._cluster is None else self._cluster.caches.states()
         return {**followed} | {
@@ -131,8 +131,8 @@ class ConfigMapPolicies:
         count: Callable[[str], None],
         turn: AbstractContextManager[None],
     ) -> "EditGate | None":
-        """Return the check of edits of the ConfigMaps, watched or mounted; None if no webhook for
-        them can be registered. ``turn`` excludes other workers.
+        """Return the check of edits of watched or mounted ConfigMaps; None if no webhook for them
+        can be registered. ``turn`` excludes other workers.
         """
         if not self.namespace:
             return None
@@ -151,7 +151,7 @@ class ConfigMapPolicies:
             allow_empty=settings.allow_empty,
             definitions=cluster is not None,
         )
-        # A review needs about as much again as is counted for it.
+        # A review needs about twice the memory that is counted for it.
         reviews = 2 * settings.max_in_flight_bytes * settings.workers
         limits = ProcessLimits(turn, reviews)
 
@@ -193,7 +193,7 @@ class ConfigMapPolicies:
         ]
 
     async def _keep(self, kept: "LastGoodPolicies", stop: asyncio.Event) -> None:
-        """Write the last good policies as soon as that is possible, if it was not at once."""
+        """Retry writing the last good policies until it succeeds."""
         while not stop.is_set():
             await until_any(stop, seconds=KEEP_SECONDS)
             if not stop.is_set():
@@ -246,8 +246,8 @@ class ConfigMapPolicies:
         stop: asyncio.Event,
         watch: WatchHealth,
     ) -> None:
-        """Take the exceptions before requests are accepted, if the API server gives them in time,
-        and then each change of them.
+        """Load the exceptions before requests are accepted, if the API server returns them in
+        time, and then load each change.
         """
 
         async def reload() -> None:
@@ -257,7 +257,7 @@ class ConfigMapPolicies:
         async def reload_and_rest() -> None:
             began = monotonic()
             await reload()
-            # A user who edits exceptions all the time must not keep a processor busy.
+            # A user who keeps editing exceptions must not keep a processor busy.
             await until_any(stop, seconds=(monotonic() - began) * IDLE_SHARE)
 
         if not self._exceptions_read.is_set():
@@ -269,7 +269,7 @@ class ConfigMapPolicies:
         await exceptions.follow(stop, reload_and_rest, report)
 
     def _hold(self, held: "HeldBack") -> None:
-        """Log what is not used of a team's ConfigMap, at a bounded rate."""
+        """Log a team's ConfigMap whose exceptions are not used, at a bounded rate."""
         unsaid = self._held.take(held.namespace, held.name)
         if unsaid is None:
             return
@@ -286,7 +286,7 @@ class ConfigMapPolicies:
         )
 
     async def _first(self, source: "PolicyConfigMaps", store: Store, stop: asyncio.Event) -> None:
-        """Load the first set, or the last good one; if there is none, say why and wait."""
+        """Load the first set, or the last good one; if there is none, log the reason and wait."""
         errors: list[str] = []
         read = await source.first(stop, FIRST_SECONDS)
         why = f"the ConfigMaps of policies could not be read: {source.problem or 'no answer'}"
@@ -311,7 +311,7 @@ class ConfigMapPolicies:
             await source.next(stop, LONGEST_RETRY_SECONDS)
 
     def _report(self, watch: WatchHealth, what: str, problem: str) -> None:
-        """Note the health of the watch; log once when a problem begins, and once when it ends."""
+        """Record the watch's health; log once when a problem begins and once when it ends."""
         watch.succeeded()
         if problem:
             watch.failed(problem)

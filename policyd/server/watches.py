@@ -1,4 +1,4 @@
-"""Watch for changes while the server runs, and log what happens to certificates.
+"""Watches for changes while the server runs, and logs changes of certificates.
 
 Watches policies, certificates and definitions of the cluster; reports expiring certificates;
 reloads on SIGHUP.
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from policyd.server.callers.required_tokens import RequiredTokens
     from policyd.server.cluster.cluster_connection import ClusterConnection
 
-# Expiry of the serving certificate: a warning a day in its last week, or in the last tenth of its
-# life if it is short-lived; after expiry an error an hour.
+# Expiry of the serving certificate: one warning per day in its last week, or in the last tenth of
+# its life if it is short-lived; after expiry one error per hour.
 WARN_SECONDS = 7 * 86_400.0
 WARN_PART = 0.1
 WARN_AGAIN_SECONDS = 86_400.0
@@ -81,7 +81,7 @@ class Watcher:
         return tasks
 
     def unready(self) -> list[str]:
-        """Why the server is not ready: watches that failed for too long, and lists not yet read."""
+        """Why the server is not ready: watches that failed for too long, and unread lists."""
         waiting = () if self.cluster is None else self.cluster.caches.waiting()
         keyless = () if self.callers is None else self.callers.unready()
         return [*self.watches.stale(), *waiting, *keyless]

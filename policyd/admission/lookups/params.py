@@ -50,7 +50,7 @@ LookUpParams = Callable[[ParamsOf], "tuple[JSONObject, ...] | Failure | None"]
 
 class LookedUpParams:
     """A ParamSource: params from the policy sources and, through ``look_up_…``, from a cluster; the
-    sources win.
+    sources take precedence.
 
     None means not known yet and ends the evaluation (Unanswered). Within one request the first
     answer is kept.

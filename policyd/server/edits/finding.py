@@ -1,7 +1,7 @@
-"""The sources of a server before and after an edit of a ConfigMap: of one that it watches, or of
-one that is mounted as a directory of -p. Checks nothing.
+"""Finds the sources of a server before and after an edit of a ConfigMap that it watches, or that is
+mounted as a directory of -p. Checks nothing.
 
-A client may claim anything. So what a ConfigMap held before comes from the API server, or from the
+A client may claim anything. So the previous content of a ConfigMap comes from the API server or the
 mounted files, never from the request.
 """
 
@@ -31,7 +31,7 @@ _RATIO = 10
 
 class Submitted(NamedTuple):
     """The content of a request. ``old`` is the whole object before the edit, None for a CREATE;
-    ``reads_old``: whether it has the labels. ``new`` is None if policyd will not read it.
+    ``reads_old``: whether it had the labels. ``new`` is None if policyd will not read it.
     """
 
     operation: str
@@ -46,14 +46,13 @@ class Submitted(NamedTuple):
 
 
 class Outdated(Exception):
-    """The object before the edit is not what the API server holds."""
+    """The object before the edit differs from the one in the API server."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditFinder:
     """Finds the sources of one server before and after an edit. ``watched`` are the ConfigMaps that
-    the store reads; None if they are mounted below the files and directories of -p: then their keys
-    are the files of a directory.
+    the store reads; None if ConfigMaps are mounted as directories of -p, with a file for each key.
     """
 
     store: Store
@@ -68,8 +67,8 @@ class EditFinder:
         """
         if self.watched is None:
             return await asyncio.to_thread(self._find_mounted, submitted)
-        # All ConfigMaps as the API server holds them now: an edit that this server has not loaded
-        # yet counts.
+        # All ConfigMaps as the API server holds them now, with edits that this server has not
+        # loaded yet.
         held = {name_of(each): each for each in await self.watched.current()}
         read = held.pop(submitted.name, None)
         if submitted.operation != "CREATE":
@@ -143,7 +142,7 @@ def _holds(directory: str, stored: dict[str, bytes]) -> bool:
 
 
 def _size(paths: Sequence[Path]) -> int:
-    """Return the bytes of all files of -p."""
+    """Return the total size of all files of -p."""
     found = (Path(file) for path in paths for file in walk(str(path)).files)
     return sum(
         (_RATIO if is_packed(each.name) else 1) * each.stat().st_size

@@ -1,11 +1,10 @@
 """The connections of one port: how many each client has open, and which of them must be closed.
 
-The limit counts connections in the TLS handshake too, because each connection uses memory whether
-it is used or not. When the limit is reached, the address with the most connections loses one: that
-which has been idle for the longest time, else the connection of its oldest incomplete request. So a
-client that opens many connections loses its own. Closing an idle connection disturbs a client less
-than refusing a new one, on which it has just sent a request. Nothing here knows the protocol of a
-connection.
+The limit includes connections in the TLS handshake, because every open connection uses memory. At
+the limit, the address with the most connections loses one: the longest idle connection, else the
+connection of its oldest incomplete request. So a client that opens many connections loses its own.
+Closing an idle connection disturbs a client less than refusing a new one, on which it has just sent
+a request. Nothing here knows the protocol of a connection.
 """
 
 import asyncio
@@ -18,14 +17,13 @@ from policyd.http.limits import Peer, share
 
 # How often connections are checked for timeouts.
 SWEEP_SECONDS = 0.25
-# This part of the limit is added for connections that have to close and have not closed yet.
+# The part of the limit that is added for connections that are closing.
 CLOSING_PART = 8
-# After this many connections were closed, their memory is returned to the system; they are no
-# reference cycles and therefore free. glibc would keep it, in fragments that new connections do not
-# fit in: 15 KiB for each connection, forever.
+# After so many closed connections their memory is returned to the system. glibc would keep it
+# forever, 15 KiB for each connection, in fragments that new connections do not fit in.
 GIVE_BACK_AFTER = 256
-# This many connections become exempt from garbage collection at once, if they stay: a collection
-# looks through 40 objects of each, and would stop everything for 30 ms where there are 2,000.
+# So many lasting connections become exempt from garbage collection at once: a collection visits 40
+# objects of each, and would stop everything for 30 ms with 2,000 connections.
 EXEMPT_AT = 32
 
 CloseReason = Literal[
@@ -52,8 +50,8 @@ class ConnectedPeer(Peer):
 
     def __init__(self, address: str) -> None:
         super().__init__(address)
-        # Its open connections, and those without a request under way; the first one has been idle
-        # for the longest time. ``tcp.py`` notes which are busy.
+        # Its open connections, and its idle ones, the longest idle first. ``tcp.py`` removes busy
+        # ones from ``idle``.
         self.connections = 0
         self.idle: dict[TrackedConnection, None] = {}
 
@@ -84,9 +82,9 @@ class TrackedConnection(Protocol):
 
 
 class PortConnections:
-    """The connections of one port and what they have in common. ``malformed`` is called with the
-    status and the address for each error that the app does not see, ``on_close`` with the reason
-    and the address (empty if unknown) for each closed connection.
+    """The connections of one port and their common state. ``malformed`` is called with the status
+    and the address for each error that the app does not see, ``on_close`` with the reason and the
+    address (empty if unknown) for each closed connection.
     """
 
     def __init__(
@@ -110,7 +108,7 @@ class PortConnections:
         self._on_close = on_close
         self._most = most
         self._end_incomplete = end_incomplete
-        # Have to close for a new connection, and not closed yet.
+        # Closing to make room for a new connection, but not closed yet.
         self._replaced: dict[TrackedConnection, None] = {}
         self._sweep: asyncio.TimerHandle | None = None
         self._to_give_back = 0
@@ -119,7 +117,7 @@ class PortConnections:
 
     @property
     def idle(self) -> int:
-        """How many connections have no request under way."""
+        """The number of connections without a request under way."""
         return sum(len(peer.idle) for peer in self.peers.values())
 
     def make_place(self, address: str) -> ConnectedPeer | None:
@@ -141,7 +139,7 @@ class PortConnections:
         return peer
 
     def turn_away(self, address: str = "") -> None:
-        """Count a new connection that is closed because there is no place for it."""
+        """Count a new connection that is closed because there is no room for it."""
         self.closed["full"] += 1
         self._on_close("full", address)
 
@@ -171,7 +169,7 @@ class PortConnections:
         self._to_give_back += 1
 
     def drain(self) -> None:
-        """Note when requests arrive from now on; their responses request another connection."""
+        """From now on record when requests arrive, and respond with ``Connection: close``."""
         self.draining = True
         self.last_request = asyncio.get_running_loop().time()
 
@@ -182,8 +180,8 @@ class PortConnections:
             connection.close_if_idle()
 
     def close_distrusted(self) -> int:
-        """Close the connections whose CA is no longer trusted, busy ones after
-        they have answered; return their number.
+        """Close the connections whose CA is no longer trusted, busy ones after their response;
+        return their number.
         """
         gone = [connection for connection in self.open if not connection.is_trusted]
         for connection in gone:
@@ -191,8 +189,8 @@ class PortConnections:
         return len(gone)
 
     def _make_place(self, peer: ConnectedPeer, own: bool) -> bool:
-        """Close an idle connection: one of ``peer`` if ``own``, else one of the address with the
-        most; end an incomplete request if it has none, and thereby its connection.
+        """Close an idle connection of ``peer`` if ``own``, else of the address with the most
+        connections; if it has none, close the connection of an incomplete request.
         """
         most: ConnectedPeer | None = peer
         if not own:

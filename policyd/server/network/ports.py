@@ -1,9 +1,9 @@
 """The connections of both ports, and the log lines about clients that were refused or cut off: at
 most one a minute for each reason, for all clients together.
 
-Beyond the limit of open files of the process (RLIMIT_NOFILE) nothing could be accepted, not even a
-probe, until a client leaves. So the limits of connections are kept below it, where idle connections
-make room for new ones.
+At the process's limit of open files (RLIMIT_NOFILE) policyd could accept nothing, not even a probe,
+until a client leaves. So the limits of connections stay below it; there idle connections make room
+for new ones.
 """
 
 import resource
@@ -18,7 +18,7 @@ from policyd.server.network.connections import CloseReason, PortConnections
 from policyd.tls.handshakes import Refusal
 
 AGAIN_SECONDS = 60.0
-# Problems that cost a client its request, not the end of an answered one.
+# Closures that cost a client its request.
 _CUT_OFF: Mapping[CloseReason, str] = {
     "full": "a new connection was closed: there was no place for it (--max-connections)",
     "head": "a connection was closed: the head of a request took too long",
@@ -36,8 +36,8 @@ class ClientLog:
         self._throttle = Throttle(AGAIN_SECONDS)
 
     def refused(self, reason: Refusal, message: str = "") -> None:
-        """Record a failed handshake. Clients without TLS, or with an old version, are only counted:
-        scanners.
+        """Record a failed handshake. Clients without TLS, or with an old version, are probably
+        scanners: they are only counted.
         """
         self._recorder.refused(reason)
         if reason == "protocol":
@@ -81,13 +81,13 @@ def connections_of(
 OWN = 24
 # Connections to the admin port: probes, a few scrapers, and people.
 ADMIN = 64
-# ``PortConnections`` allows this many connections for each 8: one that has to close may last.
+# ``PortConnections`` allows so many connections for each 8, because closing one may take time.
 NINTHS = 9
 
 
 def fitting(connections: int, log: Log) -> tuple[int, int]:
     """Return how many connections the review port and the admin port may have, at most
-    ``connections`` and ADMIN; the soft limit is raised as far as necessary and possible.
+    ``connections`` and ADMIN. Raise the soft limit as far as necessary and possible.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = OWN + _with_closing(connections) + _with_closing(ADMIN)

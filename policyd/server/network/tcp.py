@@ -1,5 +1,4 @@
-"""One connection from accept to close: reads and writes bytes, and enforces the timeouts of its
-client.
+"""One connection from accept to close: reads and writes bytes, and enforces the client's timeouts.
 
 Reading pauses while the client does not read its responses, and while it pipelines requests.
 ``http1.py`` interprets the bytes.
@@ -13,8 +12,7 @@ from policyd.server.network.connections import CloseReason, ConnectedPeer, PortC
 from policyd.server.network.http1 import Http1
 from policyd.tls.handshakes import is_trusted
 
-# Bytes that wait for the client before writing pauses, and bytes that wait for policyd before
-# reading pauses.
+# Bytes that may wait for the client before writing pauses, and for policyd before reading pauses.
 WRITE_BYTES = 32 * 1024
 READ_BYTES = 32 * 1024
 # A client that ignores the TLS close must not hold a connection: uvloop alone would wait 30 s.
@@ -67,7 +65,7 @@ class Connection(asyncio.Protocol):
         encrypted = getattr(transport, "set_read_buffer_limits", None)
         if encrypted is not None:
             encrypted(high=READ_BYTES)
-        if self._closing_since is not None:  # its place was needed before it was made
+        if self._closing_since is not None:  # its place was needed before it was open
             self.abort()
 
     def data_received(self, data: bytes) -> None:
@@ -116,7 +114,7 @@ class Connection(asyncio.Protocol):
             self.reason = "write"
             self.abort()
         elif self._idle_since is None:
-            return  # a request is under way, which has a time of its own
+            return  # a request is under way, which has its own timeout
         elif self._head_since is not None and now - self._head_since > settings.head_timeout:
             self.end("head")
         elif now - self._idle_since > settings.keep_alive:
@@ -144,14 +142,14 @@ class Connection(asyncio.Protocol):
     def close_if_idle(self) -> None:
         """Close unless a request is under way, or the first one is about to come."""
         if self._transport is None:
-            return  # the handshake has a time of its own
+            return  # the handshake has its own timeout
         fresh = not self._used and self._loop.time() - self._since < FRESH_SECONDS
         if self._idle_since is not None and not fresh:
             self.end("drain")
 
     @property
     def is_trusted(self) -> bool:
-        """Whether its client would be let in now; in the handshake that is found out anyway."""
+        """Whether its client would be accepted now; the handshake checks that anyway."""
         return self._transport is None or is_trusted(self._transport.get_extra_info("ssl_object"))
 
     def retire(self) -> None:
@@ -165,7 +163,7 @@ class Connection(asyncio.Protocol):
     # Called by the listener.
 
     def accepted(self, task: asyncio.Task[Any]) -> None:
-        """``task`` makes the handshake and then runs it."""
+        """``task`` performs the handshake and then serves the connection."""
         self._task = task
         self._connections.add(self)
 
@@ -219,7 +217,7 @@ class Connection(asyncio.Protocol):
             await writer
 
     def head_begins(self) -> None:
-        """A part of the head of a request is here; the rest has a time."""
+        """A part of a request's head has arrived; the rest has a timeout."""
         if self._idle_since is not None and self._head_since is None:
             self._head_since = self._loop.time()
 

@@ -1,4 +1,4 @@
-"""What the log says of policies with errors, and of a server that cannot start."""
+"""Log lines about policies with errors, and about a server that cannot start."""
 
 from policyd.errors import PolicydError, PolicyError
 from policyd.http.policies_in_use import Reload
@@ -26,7 +26,7 @@ def report(log: Log, store: Store, attempt: Reload, last_good: str) -> None:
 
 
 def policies_in_use(store: Store, attempt: Reload, last_good: str) -> str:
-    """Which policies are in use after a load with errors; ``last_good`` names that place."""
+    """Describe the policies in use after a load with errors; ``last_good`` names that place."""
     if attempt.at_start and store.serves_last_good:
         return f"the last good policies, kept in {last_good}, are served"
     if not store.current.policies:

@@ -1,4 +1,4 @@
-"""Where policies come from: a state that can be compared, and what the loader reads."""
+"""Sources of policies: their comparable state, and the files and bundles that the loader reads."""
 
 import os
 from collections.abc import Callable, Hashable, Sequence
@@ -13,21 +13,21 @@ FILES = "-p"
 
 
 class PolicySource(Protocol):
-    """One place that policies come from. Both methods are called by any thread and never raise."""
+    """One source of policies. Any thread may call the methods; they never raise."""
 
     def fingerprint(self) -> Hashable:
         """Return the state of the source, which differs after a change."""
 
     def read(self) -> Sequence[Path | Bundle]:
-        """Return what to load: paths that the loader reads, and bundles of files."""
+        """Return the sources to load: paths that the loader reads, and bundles of files."""
 
     def states(self) -> Sequence[BundleState]:
-        """Return the state of what is read into one bundle, and held back by the source itself."""
+        """Return the state of parts that the source itself combines into a bundle or holds back."""
 
 
 class Files:
-    """Files and directories. The loader reads them, unless they are ``bundled``: then all of them
-    are one bundle beside the bundles of other sources.
+    """Files and directories. The loader reads them, unless they are ``bundled``: then they form
+    one bundle next to the bundles of other sources.
     """
 
     def __init__(self, paths: Sequence[Path], *, bundled: bool) -> None:
@@ -52,7 +52,7 @@ class Files:
 
 
 def exists_in(given: Sequence[Path | Bundle]) -> Callable[[str], bool]:
-    """Return a function that says whether a file still exists where sources were read from."""
+    """Return a function that checks whether a file still exists in the sources."""
     names = frozenset(name for each in given if isinstance(each, Bundle) for name in each.names)
     if any(isinstance(each, Path) for each in given):
         return lambda file: file in names or os.path.lexists(file)

@@ -1,4 +1,4 @@
-"""Load the policies before the workers start, which then share the memory of the compiled set."""
+"""Loads the policies before the workers start, so that they share the compiled set's memory."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -23,8 +23,8 @@ class Preloaded:
         self._loaded: LoadedSet | None = None
 
     def prepare(self, settings: Settings) -> None:
-        """Load the set of the files. Raises PolicyError, unless a cluster adds to the files: then a
-        worker loads the whole set, compiles only what differs, and reports errors.
+        """Load the set of the files. Raises PolicyError, unless a cluster adds to the files: then
+        each worker loads the whole set, compiles only the difference, and reports errors.
         """
         version = settings.kubernetes_version or NEWEST
         if settings.cluster or settings.kubeconfig is not None:
