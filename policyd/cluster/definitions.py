@@ -1,8 +1,8 @@
-"""CustomResourceDefinitions and version of an API server: fetches them and detects changes.
+"""Fetches CustomResourceDefinitions and the version of an API server, and detects changes.
 
-Used by the threads that load policies and check for changes, which wait for the responses. An event
-loop in a separate thread sends the requests concurrently. A definition that was fetched once stays
-known: working policies continue to work while the API server is away.
+The threads that load policies and check for changes wait for the responses. An event loop in a
+separate thread sends the requests concurrently. Fetched definitions are kept: policies continue to
+work while the API server is away.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ PATH = "apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _METADATA = "application/json;as={};g=meta.k8s.io;v=v1"
 # The longest wait for one response: the first policy set cannot be loaded without it.
 LONGEST = 2.0
-# The longest wait for all responses, as a multiple of that for one.
+# The longest wait for all responses, as a multiple of that for one response.
 ROUNDS = 5
 # Definitions that are fetched concurrently.
 AT_A_TIME = 8
@@ -50,8 +50,8 @@ _PAGE = "100"
 
 
 class ClusterDefinitions:
-    """Fetches and caches; raises nothing. ``report`` is called after each request: whether it was
-    answered, and after how many nanoseconds.
+    """Fetches and caches; raises nothing. ``report`` is called after each request with its success
+    and its nanoseconds.
     """
 
     def __init__(self, config: SingleConfig, timeout: float, report: ReportLookup) -> None:
@@ -72,15 +72,14 @@ class ClusterDefinitions:
         """These definitions as they are now, or as they were when the API server last answered."""
         if wanted != self._wanted:
             self._wanted = wanted
-            self._versions = {}  # schemas may be needed now that were left out
+            self._versions = {}  # schemas that were left out may be needed now
         if wanted:
             self._run(self._attempt(self._any(wanted, self._learn)), False)
         return [crd for name, crd in [*self._known.items()] if _belongs(name, wanted)]
 
     def fetch_more(self, wanted: frozenset[WantedDefinition], most: int) -> list[JSONObject] | None:
-        """The same for what is not in use, and may never be: nothing of it is kept or followed, and
-        of every group there is only what is known. None if more than ``most`` would have to be
-        fetched.
+        """The same for definitions that may never be used: they are neither kept nor followed, and
+        a wildcard group has only known ones. None if more than ``most`` would have to be fetched.
         """
         found = {
             name: crd
@@ -104,8 +103,8 @@ class ClusterDefinitions:
         return bool(self._wanted)
 
     def outdated(self, versions: Mapping[str, str]) -> bool:
-        """Whether, by these versions of all definitions, one that policies need is new or has
-        changed since it was fetched.
+        """Whether a definition that policies need is new or has changed since it was fetched, given
+        the versions of all definitions.
         """
         return any(
             version != self._versions.get(name) and _belongs(name, self._wanted)
@@ -129,8 +128,8 @@ class ClusterDefinitions:
             self._loop = self._thread = None
 
     def _run(self, work: Coroutine[Any, Any, _Result], closed: _Result) -> _Result:
-        """Return the result of ``work``, which the loop of this object runs; ``closed`` if it was
-        closed meanwhile. The loop is created when first needed: most policy sets need no
+        """Run ``work`` on the loop of this object and return the result; ``closed`` if the object
+        was closed meanwhile. The loop is created on first use: most policy sets need no
         definitions.
         """
         with self._starting:
@@ -173,7 +172,7 @@ class ClusterDefinitions:
     async def _fetch_more(
         self, wanted: frozenset[WantedDefinition], most: int, found: dict[str, JSONObject]
     ) -> bool:
-        """Add these definitions to ``found``, as far as they arrive; False if they are too many."""
+        """Add the definitions that arrive to ``found``; False if there are too many."""
 
         async def add(name: str) -> None:
             crd = await self._read(name)
@@ -212,7 +211,7 @@ class ClusterDefinitions:
                 None if version and version == self._versions.get(name) else await self._read(name)
             )
         except UndecodableAnswer as error:
-            # It is read again when it changes, and not whenever its version is compared.
+            # Read it again when it changes, not at each comparison of its version.
             found = await self._metadata(name)
             self._versions[name] = "" if found is None else version_of(found)
             raise InvalidAnswer(f"{name}: {error}") from None
@@ -222,7 +221,7 @@ class ClusterDefinitions:
         return False
 
     async def _read(self, name: str) -> JSONObject | None:
-        """The definition of this name; None if there is none."""
+        """The definition with this name; None if there is none."""
         crd = await self._get(f"{PATH}/{name}", "CustomResourceDefinition")
         return crd if crd is not None and named(crd, name).get("spec") else None
 
@@ -247,12 +246,12 @@ class ClusterDefinitions:
         return version != self._versions.get(name)
 
     async def _metadata(self, name: str) -> JSONObject | None:
-        """The metadata of the definition of this name; None if there is none."""
+        """The metadata of the definition with this name; None if there is none."""
         found = await self._get(f"{PATH}/{name}", "", as_metadata="PartialObjectMetadata")
         return found if found is None else named(found, name)
 
     async def _listed(self, wanted: frozenset[WantedDefinition]) -> dict[str, str]:
-        """The names of all wanted definitions, each with its version if EVERY one was listed."""
+        """The names of all wanted definitions, with their versions if EVERY group is wanted."""
         names = {each.name: "" for each in wanted if EVERY not in each}
         if any(EVERY in each for each in wanted):
             names |= {
@@ -261,7 +260,7 @@ class ClusterDefinitions:
         return dict(sorted(names.items()))
 
     async def _all(self) -> dict[str, str]:
-        """The version of each definition by its name."""
+        """The version of each definition, by name."""
         versions: dict[str, str] = {}
         following = ""
         while True:
@@ -306,7 +305,7 @@ class ClusterDefinitions:
 
 
 def version_of(crd: JSONObject) -> str:
-    """A value that changes with the definition, but not with its status."""
+    """A value that changes with the definition but not with its status."""
     metadata = crd["metadata"]
     return f"{metadata.get('uid')} {metadata.get('generation')}"
 

@@ -1,4 +1,4 @@
-"""The objects of reads in a cluster that is scanned: each read is listed once, when needed."""
+"""The objects of reads in a scanned cluster: each read is listed once, on first use."""
 
 from collections.abc import Callable
 
@@ -17,8 +17,8 @@ _NAMESPACE = ("metadata", "namespace")
 
 
 class ScannedReads:
-    """A ReadSource of a cluster as it is. It keeps only the fields that a read uses. ``look_up``
-    returns the resource of a kind, nothing if it is not served.
+    """A ReadSource that lists a cluster's objects and keeps only the fields that a read uses.
+    ``look_up`` returns the resource of a kind, or nothing if it is not served.
     """
 
     def __init__(
@@ -29,8 +29,8 @@ class ScannedReads:
         self._tables: dict[tuple[CompiledRead, frozenset[KeyPath]], ReadTable | CelError] = {}
 
     def table(self, read: CompiledRead) -> ReadTable | CelError:
-        """List the objects of a read; the error if that is not possible."""
-        asked = (read, read.fields)  # equal reads of two policies can use other fields
+        """List the objects of a read; return the error if that fails."""
+        asked = (read, read.fields)  # equal reads of two policies may use different fields
         made = self._tables.get(asked)
         if made is None:
             made = self._tables[asked] = self._listed(read)

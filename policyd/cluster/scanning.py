@@ -1,6 +1,6 @@
 """Reads the objects of a cluster that policies match, each as a request that would create it now.
 
-Objects are read page by page, and none is kept. Needs no client library: the reader is an argument.
+Reads objects page by page and keeps none. Needs no client library: the reader is an argument.
 Evaluates nothing.
 """
 
@@ -29,12 +29,12 @@ from policyd.policy.source.loaded_documents import Document
 from policyd.policy.suite.reviews import build_review
 
 NAMESPACES = Served("", "v1", "namespaces", "Namespace", False)
-# Called with what is being done, the number of objects done, and how many there are.
+# Called with the current action, the number of processed objects, and the total.
 ScanProgress = Callable[[str, int, int], None]
 
 
 class ParamReader(Protocol):
-    """Reads params of any kind; returns the reason where it cannot."""
+    """Reads params of any kind; returns the reason if it cannot."""
 
     def kind(self, question: KindOf) -> tuple[Served, ...] | Failure:
         """Look up the resource of a params kind; empty if it is not served."""
@@ -55,10 +55,10 @@ class ScannedObject:
 class Scan:
     """One pass over a cluster: ``start``, then ``objects`` of each target, in order.
 
-    ``user_info`` is the requests'. Without ``namespaces`` the scan covers all of them, and
-    cluster-scoped objects. ``owned``: also check objects whose owner the same policy checks.
-    ``unread`` is what could not be read, with the reason; ``incomplete`` are the resources, with
-    the namespace or "" for all, that could not be listed to the end.
+    ``user_info`` is the user of the requests. Without ``namespaces`` the scan covers all of them,
+    and cluster-scoped objects. ``owned``: also check objects whose owner the same policy checks.
+    ``unread`` lists failed reads with their reasons; ``incomplete`` are the resources, with the
+    namespace or "" for all, whose list is incomplete.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class Scan:
     # Objects
 
     def objects(self, target: ListedResource, advance: ScanProgress) -> Iterator[ScannedObject]:
-        """Yield the objects of a resource; note what cannot be read, and continue."""
+        """Yield the objects of a resource; record failed reads, and continue."""
         doing, done = f"checking {target.served.label}", 0
         for namespace, listed in self._lists(target.served):
             try:

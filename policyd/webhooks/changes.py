@@ -1,5 +1,5 @@
-"""What API servers send to no webhook, and what differs between versions of Kubernetes for webhook
-configurations. Decides nothing.
+"""Resources that API servers send to no webhook, and differences between versions of Kubernetes for
+webhook configurations. Decides nothing.
 """
 
 from policyd._core.match.unseen_resources import POLICIES

@@ -45,7 +45,7 @@ class WatchedConfigurations(Controller):
 
     @property
     def problem(self) -> str:
-        """Why they are not in step; empty while they are."""
+        """Why the configurations are not in step; empty while they are."""
         return next((each.problem for each in self._reflectors.values() if each.problem), "")
 
     async def run(self, stop: asyncio.Event) -> None:

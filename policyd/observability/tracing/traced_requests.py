@@ -1,8 +1,8 @@
-"""Which requests are traced, and the wrappers that give a traced request its record.
+"""Decides which requests are traced; its wrappers give a traced request its record.
 
-The API server sends ``traceparent`` to webhooks when its own tracing is on: its sampled flag then
-decides, as with any parent-based sampler. Nothing here can fail a request: a header that cannot be
-read counts as missing.
+The API server sends ``traceparent`` to webhooks if its own tracing is on: its sampled flag then
+decides, as with any parent-based sampler. Nothing here can fail a request: an unreadable header
+counts as missing.
 """
 
 import secrets
@@ -35,15 +35,15 @@ from policyd.policy.model.suite import Webhook
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 # HTTP methods in the name of a span; the endpoints serve POST only.
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT")
-# Seconds between log lines about traces that are lost.
+# Seconds between log lines about lost traces.
 _LINES_SECONDS = 60.0
-# Seconds for the last export, if the collector takes so long. --grace may end the process before.
+# The longest time for the last export. --grace may end the process earlier.
 _FLUSH_SECONDS = 3.0
 
 
 class TracedRequests(Tracing):
-    """Traces the requests to the port of reviews. ``ratio`` is the part of the requests without
-    ``traceparent`` that are sampled; None: none of them.
+    """Traces the requests to the review port. ``ratio`` is the share of requests without
+    ``traceparent`` to sample; None: none.
     """
 
     def __init__(self, endpoint: str, ratio: float | None, log: Log) -> None:
@@ -88,7 +88,7 @@ class TracedRequests(Tracing):
         record.answered(response)
 
     def close(self) -> None:
-        """Export what is queued, for a limited time: at the end of the server."""
+        """Export the queue, for a limited time, when the server stops."""
         left = self._export.close(_FLUSH_SECONDS)
         if left:
             message = "the server stopped before these traces were exported"
@@ -192,7 +192,7 @@ class _TracedEvaluator(ReviewEvaluator):
         return response
 
     async def later(self, call: ReviewCall) -> AdmissionResponse:
-        """Evaluate a call, and wait for what it needs."""
+        """Evaluate a call, and wait for its lookups."""
         record = CURRENT.get()
         if record is None:
             return await self._inner.later(call)

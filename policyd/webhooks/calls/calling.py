@@ -1,4 +1,4 @@
-"""Decide which webhooks the API server calls for one request.
+"""Decides which webhooks the API server calls for one request.
 
 Follows k8s.io/apiserver ``pkg/admission/plugin/webhook``: ``generic/webhook.go`` decides for one
 webhook, the dispatchers of ``mutating`` and ``validating`` for all of them.
@@ -31,10 +31,10 @@ def called(
     authorizer: Authorizer | None = None,
     version: KubernetesVersion = NEWEST,
 ) -> Calls:
-    """Return the webhooks that are called for the ``request`` of an AdmissionReview; ``hooks_of``
-    reads them once for many requests.
+    """Return the calls for the ``request`` of an AdmissionReview; ``hooks_of`` reads the webhooks
+    once for many requests.
 
-    ``namespaces`` are Namespace objects; of any other namespace only its name is known.
+    ``namespaces`` are Namespace objects; for others only the name is known.
     """
     decider = Decider(request, namespaces, equivalents, authorizer, version)
     found = [decider.decide(hook) for hook in hooks]
@@ -71,7 +71,7 @@ class _Phase:
             self._call(each, former or own)
 
     def _call(self, found: HookOutcome, rejection: Rejection | None) -> None:
-        """Call a webhook, unless the ``rejection`` of another webhook prevents that."""
+        """Call a webhook, unless the ``rejection`` of another webhook prevents it."""
         if rejection is not None and found is not rejection and not isinstance(found, NotCalled):
             other = f"{rejection.hook.configuration}/{rejection.hook.name}"
             text = f"the API server rejects the request at {other}"

@@ -1,4 +1,4 @@
-"""Say why rules or selectors of a webhook do not match a request. The core's matcher decides."""
+"""Explains why a webhook's rules or selectors do not match a request. The core's matcher decides."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -13,9 +13,7 @@ _NAMESPACES = ("", "v1", "namespaces")
 
 
 class _Mismatch(NamedTuple):
-    """A part of a rule that does not match. ``last``: all others do, so that what they name says
-    which rule is meant.
-    """
+    """A part of a rule that does not match. ``last``: all other parts do, and identify the rule."""
 
     part: str
     text: str
@@ -76,7 +74,7 @@ def _listed(values: Sequence[str]) -> str:
 
 def namespace_reason(selector: JSONObject, view: MatchInput, known: bool) -> str:
     """Return the requirement that the labels of the namespace do not meet. ``known``: its labels
-    are, not only its name.
+    are known, not only its name.
     """
     labels = view.labels_for_namespace_selector()
     name = view.namespace or view.name

@@ -1,4 +1,4 @@
-"""Check one webhook of a configuration, and where it is: its url, or its Service."""
+"""Checks one webhook of a configuration, and its address: its url, or its Service."""
 
 from collections.abc import Iterator
 from typing import get_args
@@ -34,7 +34,7 @@ MAX_TIMEOUT = 30
 def check_webhook(
     hook: JSONObject, path: str, version: KubernetesVersion
 ) -> Iterator[FieldProblem]:
-    """Check a decoded webhook with its defaults."""
+    """Check a decoded webhook that has its defaults."""
     yield from qualified_name(f"{path}.name", hook.get("name", ""))
     for index, rule in enumerate(hook.get("rules", ())):
         yield from check_rule(rule, f"{path}.rules[{index}]")

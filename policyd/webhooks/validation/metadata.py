@@ -1,4 +1,4 @@
-"""Check the metadata of a cluster-scoped object, as apimachinery's ``ValidateObjectMeta``."""
+"""Checks the metadata of a cluster-scoped object, like apimachinery's ``ValidateObjectMeta``."""
 
 from collections.abc import Iterator
 
