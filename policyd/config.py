@@ -24,7 +24,7 @@ PREFIX = "POLICYD_"
 # Service "policyd": no setting may have these names.
 RESERVED = frozenset({"port", "service_host", "service_port"})
 
-# Bounds of single connections, which only policyd's own server has.
+# Limits of single connections, which only policyd's own server has.
 _OF_OWN_SERVER = ("max_connections", "head_timeout", "write_timeout")
 
 
@@ -277,8 +277,8 @@ class Settings:
 
     @property
     def longest_drain(self) -> float:
-        """The longest time with open ports after SIGTERM: requests can then take their
-        ``--timeout``, or half of the grace period if that is less.
+        """The longest time with open ports after SIGTERM. It leaves requests their ``--timeout``,
+        or half of the grace period if that is less.
         """
         return self.grace - min(self.timeout, self.grace / 2)
 
@@ -289,7 +289,7 @@ class Settings:
                 raise ConfigError(message)
 
     def _contradictions(self) -> Iterator[tuple[object, str]]:
-        """Yield what is wrong if it is true, and the message."""
+        """Yield each condition that must not be true, and its message."""
         pair = "must be set together; one of them is missing"
         yield (
             self.self_signed and (self.tls_cert or self.tls_key),
@@ -327,7 +327,7 @@ class Settings:
         )
 
     def _without_cluster(self) -> Iterator[tuple[object, str]]:
-        """Yield the same of what needs a cluster and, mostly, its own namespace."""
+        """Yield the same for flags that need a cluster and, mostly, policyd's own namespace."""
         in_config_map = isinstance(self.last_good, ConfigMapName)
         connected = self.cluster or self.kubeconfig
         for needed, flag, in_namespace in (
@@ -361,7 +361,8 @@ def resolve(
     """Settings from flags (by field name; None: not set), environment and a config file.
 
     ``document`` is the content of the config file; ``file`` and the ``lines`` of its keys are for
-    messages. An unknown key is an error; an unknown ``POLICYD_*`` variable may be of Kubernetes.
+    messages. An unknown key is an error; an unknown ``POLICYD_*`` variable is ignored, because
+    Kubernetes may have set it.
     """
     by_field = entries_by_field(document or {}, file, lines or {}, Settings)
     values: dict[str, Any] = {}
@@ -385,7 +386,7 @@ def resolve(
                 f"{sources[name]} cannot be used with --server hypercorn, which has no such limit"
             )
     if "drain" in sources and settings.drain > settings.longest_drain:
-        # The default is cut instead: a user who shortens --grace need not know it.
+        # The default is reduced instead: a user who shortens --grace need not know it.
         raise ConfigError(_longer_than_grace(settings, sources["drain"]))
     return settings
 

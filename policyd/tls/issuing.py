@@ -1,8 +1,8 @@
-"""Issue certificates: a self-signed one for development, a CA, and leaves of it.
+"""Issues certificates: a self-signed one for development, a CA, and its leaves.
 
-Imports ``cryptography``, which takes 12 MB that a server needs for a tenth of a second. Run as a
-program it reads the arguments of ``issue`` as JSON and prints the issued pairs: the memory ends
-with the process. After ``--self-signed`` the arguments are the names of a self-signed pair.
+Imports ``cryptography``, whose 12 MB a server needs for only a tenth of a second. So it runs as a
+program, which reads the arguments of ``issue`` as JSON and prints the issued pairs. After
+``--self-signed`` the arguments are the names of a self-signed pair.
 """
 
 import ipaddress
@@ -33,8 +33,8 @@ Issued = dict[Literal["authority", "leaf"], tuple[str, str] | None]
 def issue(
     now: float, lifetime: float, names: Sequence[str] = (), authority: Sequence[str] | None = None
 ) -> Issued:
-    """Issue a leaf for ``names``, if there are any, that lives ``lifetime`` seconds from ``now``.
-    ``authority`` (certificate and key) signs it, or a new CA.
+    """Issue a leaf for ``names``, if there are any, that lives ``lifetime`` seconds from ``now``,
+    signed by ``authority`` (certificate and key) or a new CA.
     """
     new = new_authority(now, LIVES * lifetime) if authority is None else None
     signer = new or KeyPair(*(part.encode() for part in authority or ()))
@@ -73,8 +73,8 @@ def new_authority(now: float, lifetime: float) -> KeyPair:
 
 
 def new_leaf(authority: KeyPair, names: Sequence[str], now: float, lifetime: float) -> KeyPair:
-    """A serving certificate. It lives at most a tenth (``LIVES``) of the life of the CA, and
-    not longer than the CA: ``controllers/certificates/rotation.py`` relies on both.
+    """A serving certificate. It lives at most a tenth (``LIVES``) of the CA's life, and not longer
+    than the CA: ``controllers/certificates/rotation.py`` relies on both.
     """
     begins, ends = validity(authority.certificate)
     lifetime = min(lifetime, (ends - begins - BACKDATED) / LIVES, ends - now)
@@ -159,7 +159,7 @@ def _strings(pair: KeyPair | None) -> tuple[str, str] | None:
 
 
 def main() -> None:
-    """Read an order from standard input, or names from the arguments; print what is issued."""
+    """Read arguments from standard input, or names from the command line; print the pairs."""
     if sys.argv[1:2] == ["--self-signed"]:
         issued: Issued = {"authority": None, "leaf": _strings(self_signed(sys.argv[2:]))}
     else:

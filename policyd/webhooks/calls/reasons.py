@@ -1,4 +1,4 @@
-"""Explains why a webhook's rules or selectors do not match a request. The core's matcher decides."""
+"""Explains why a webhook's rules or selectors do not match a request. The core matcher decides."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
