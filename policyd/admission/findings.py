@@ -40,7 +40,7 @@ _log = logging.getLogger("policyd.engine")
 # Places of one policy that the log shows.
 MAX_PLACES = 20
 # Why a violation is not enforced with ``newOnly``.
-EXISTING = "the old object violates it, too"
+EXISTING = "the old object also violates it"
 
 
 class Findings:

@@ -1,4 +1,4 @@
-"""SubjectAccessReview: asks the API server's authorizers whether a user may do something.
+"""SubjectAccessReview: checks with the API server's authorizers whether a user may do something.
 
 Messages and rules are the same as in k8s.io/apiserver (pkg/cel/library/authz.go, and
 plugin/pkg/authorizer/webhook for queries to another server). Sends nothing.

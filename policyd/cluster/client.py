@@ -294,7 +294,7 @@ def describe(error: Exception) -> str:
         if isinstance(error, ApiError):
             found += f": {error}"
     elif isinstance(error, httpx2.LocalProtocolError):  # its message has the whole token
-        found = "no request can be sent: a token has a character that no header may have"
+        found = "no request can be sent: the token has a character that headers do not allow"
     elif isinstance(error, httpx2.TransportError):
         found = f"the API server cannot be reached: {str(error) or type(error).__name__}"
     elif isinstance(error, RecursionError):

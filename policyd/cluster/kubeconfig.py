@@ -100,7 +100,7 @@ def _document(kubeconfig: Path) -> JSONObject:
         raise ValueError("the file has no fields")
     kind = document.get("kind", "Config")
     if kind != "Config":
-        raise ValueError(f"the file has an object of kind {kind}")
+        raise ValueError(f"the file contains an object of kind {kind}")
     return document
 
 
@@ -177,7 +177,7 @@ def _problems(
         user.client_key or user.client_key_data,
     )
     if bool(certificate) is not bool(key):
-        yield f"client-certificate{_DATA} and client-key{_DATA}, or the files, need each other"
+        yield f"client-certificate{_DATA} and client-key{_DATA}, or the files, must be set together"
     yield from _certificate_problems(found, user)
     if user.token_file:
         user.token_file = str(found.abs_file(user.token_file))

@@ -139,6 +139,6 @@ class LeaseHolder(Controller):
         try:
             self._election.wrote(await self._client.replace(self._path, freed), monotonic())
         except ObjectError as error:
-            message = f"cannot give up the Lease, which expires instead: {reason(error)}"
+            message = f"cannot release the Lease, which expires instead: {reason(error)}"
             self._log.write("warning", "lease", message)
         self._note()

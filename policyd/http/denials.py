@@ -17,8 +17,8 @@ _Row = Mapping[str, Any]
 
 
 class RecentDenials(NamedTuple):
-    """Denials ordered by ``sequence``. ``next`` is the highest sequence so far: later denials get a
-    higher one. No denial after ``complete_since`` is missing.
+    """Denials ordered by ``sequence``. ``next`` is the highest sequence possible so far: later
+    denials get a higher one. No denial after ``complete_since`` is missing.
     """
 
     rows: Sequence[_Row]
@@ -75,7 +75,7 @@ def denial_query(query: str, policy: str = "") -> DenialQuery:
         if name not in names:
             raise ReviewError(f"expected {', '.join(names[:-1])} or {names[-1]}, got {_cut(name)}")
         if name in given:
-            raise ReviewError(f"{name}: expected one value, got another one: {_cut(value)}")
+            raise ReviewError(f"{name}: expected one value, got a second one: {_cut(value)}")
         if not value:
             raise ReviewError(f"{name}: expected a value, got none")
         given[name] = value

@@ -213,7 +213,9 @@ class ReviewRequest:
         if reason == "stalled":
             return ReviewError("the body was incomplete when other requests needed its memory", 503)
         if reason == "queue":
-            return ReviewError("too many requests wait to be evaluated in time; try again", 503)
+            return ReviewError(
+                "too many requests are waiting to be evaluated in time; try again", 503
+            )
         return ReviewError(f"too many {reason} in flight; try again", 503)
 
     async def _skip(self, body: Body) -> None:

@@ -49,12 +49,14 @@ def _problem(configuration: JSONObject, fault: str, dead: _Indexed, *, whole: bo
     requests = few([*dict.fromkeys(rules)], _NAMED)
     message = f"{fault}, so requests are admitted without its webhooks: {requests}"
     if blocking:
-        message = f"{fault}, and failurePolicy Fail denies what its webhooks match: {requests}"
+        message = (
+            f"{fault}, and failurePolicy Fail denies requests that its webhooks match: {requests}"
+        )
     remove = f"kubectl delete {resource} {name}" if whole else _patch(resource, name, dead)
     return Problem(
         message,
         file=f"{resource}/{name}",
-        hint=f"start what it belongs to, or remove {'it' if whole else 'these webhooks'}: {remove}",
+        hint=f"start its workload, or remove {'it' if whole else 'these webhooks'}: {remove}",
         rule="blocking-webhook" if blocking else "dead-webhook",
         severity="error" if blocking else "advice",
     )

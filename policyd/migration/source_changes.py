@@ -62,9 +62,9 @@ class EarlierImport:
 
 def _difference(before: Provenance, now: Provenance) -> str:
     if not before.uid:
-        return "it was imported from a file, so it is not known what it was in the cluster"
+        return "it was imported from a file, so its original in the cluster is not known"
     if before.content != now.content and before.version == now.version:
-        return "what belongs to it changed, such as an exception"
+        return "a related object changed, such as an exception"
     if before.content != now.content:
         return f"its resourceVersion is {now.version}, and was {before.version}"
     return "" if before.uid == now.uid else "it was created again, with the same content"

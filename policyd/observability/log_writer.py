@@ -21,7 +21,7 @@ MAX_WRITE = 256 * 1024
 REST_SECONDS = 0.02
 # Seconds of pause after a failed write.
 AGAIN_SECONDS = 0.5
-TOO_FAST = "lines came faster than they were written"
+TOO_FAST = "lines arrived faster than they could be written"
 
 
 class LogWriter:

@@ -44,7 +44,7 @@ def background_log(form: str) -> "tuple[Log, LogWriter]":
     log = Log(writer, log_form(form))
 
     def line(count: int, why: str) -> bytes:
-        message = f"{count} lines of this log are missing here: {why}"
+        message = f"{count} log lines are missing here: {why}"
         return log.line("warning", "log", message, {"lost": count})
 
     writer.report_losses(line)

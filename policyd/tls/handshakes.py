@@ -128,10 +128,10 @@ class Handshake(ssl.SSLObject):
                 self.authority = _hash(chain[-1]) if chain else None
                 if not is_trusted(self):
                     raise ClientRefused(
-                        "unknown_authority", "the authority of the client certificate was removed"
+                        "unknown_authority", "the CA of the client certificate was removed"
                     )
             if context.names and not has_name(self.getpeercert(), context.names):
-                raise ClientRefused("name", "the client certificate has none of the names")
+                raise ClientRefused("name", "the client certificate has no name of --client-name")
         except _LEFT:
             raise
         except ssl.SSLError as error:

@@ -354,7 +354,7 @@ def test_a_list_that_grows_past_the_bound_is_given_up_and_others_go_on(
             it.maps.put(f"m{at}", "store", data=large(at))
         await it.until(listed.is_full)
         assert it.problem(WHOLE) == (
-            "they take more memory than --max-read-bytes (0 MiB) leaves beside the other reads"
+            "they take more memory than --max-read-bytes (0 MiB) leaves for them next to the other reads"
         )
         assert listed.bytes == 0
         assert it.reads.bytes() < 5_000

@@ -58,7 +58,7 @@ def test_gives_up_when_workers_keep_dying_at_start(tmp_path: Path) -> None:
     status, errors = ended(command(sources, dying))
     assert status == 1
     messages = [json.loads(line)["message"] for line in errors.splitlines()]
-    assert messages[0] == "worker 0 ended with status 3; it is started again"
+    assert messages[0] == "worker 0 ended with status 3; it is restarted"
     assert messages[4] == "workers ended 5 times before they served; giving up"
 
 

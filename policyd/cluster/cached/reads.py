@@ -69,7 +69,7 @@ class ReadList:
         if self.full:
             return (
                 f"they take more memory than --max-read-bytes ({self._reads.most >> 20} MiB) "
-                "leaves beside the other reads"
+                "leaves for them next to the other reads"
             )
         reflector = self.reflector
         return reflector.problem if reflector.refused or reflector.gone else ""

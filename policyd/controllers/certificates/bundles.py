@@ -123,7 +123,7 @@ class MountedBundle:
         except (ConfigError, ValueError) as error:
             found, problem = (), str(error)
         if problem and problem != self._warned:
-            message = f"{self._file} does not verify the certificate beside it: {problem}"
+            message = f"{self._file} does not verify the certificate next to it: {problem}"
             self._log.write("warning", "certificate", f"{message}; it is not registered")
         self._warned = problem
         return () if problem else found

@@ -47,8 +47,8 @@ UNSEEN_SECONDS = 30.0
 DONE = {
     "first": "the CA and the certificate were issued",
     "authority": "a new CA was issued; it signs once API servers know it",
-    "leaf": "the certificate was issued anew",
-    "prune": "the former CA was taken out of the bundle",
+    "leaf": "a new certificate was issued",
+    "prune": "the former CA was removed from the bundle",
     "repair": "the Secret was written again",
 }
 
@@ -210,12 +210,12 @@ class ManagedCertificates(LookingController):
         self._found = Material() if current is None else read(current)
         if current is None:
             self._damage.begin(
-                f"the Secret {self._where} is gone; the certificate that was read before is served"
+                f"the Secret {self._where} was deleted; the previous certificate is served"
             )
         elif self._found.problems and is_ours(current):
             problems = "; ".join(self._found.problems)
             self._damage.begin(
-                f"the Secret {self._where} cannot be used, so the former certificate is served:"
+                f"the Secret {self._where} cannot be used, so the previous certificate is served:"
                 f" {problems}"
             )
             self.rotations["error"] += 1

@@ -83,14 +83,14 @@ def plan(held: Material, situation: Situation) -> RotationPlan:
         return _of_new_authority(leaf, situation)
     lives = _life(leaf.certificate)
     if situation.now >= lives.due or not lives.valid(situation.now):
-        return RotationPlan("leaf", "two thirds of the life of the certificate are over")
+        return RotationPlan("leaf", "two thirds of the certificate's life are over")
     if refusal(authority.certificate, leaf, situation.names):
         return RotationPlan("leaf", "the certificate does not have the names of the webhook")
     if situation.now >= life.due or life.length < 0.99 * LIVES * situation.lifetime - 1:
         # The former CA no longer signs: its leaf must last until API servers have read the bundle.
         if lives.ends - situation.now < lives.length / 2:
             return RotationPlan("leaf", "the CA is about to be replaced")
-        return _new_authority(situation, "the CA is to be replaced")
+        return _new_authority(situation, "the CA is due for replacement")
     if pruned(held, situation.now) != held:
         return RotationPlan("prune", "no certificate of the former CA is valid any more")
     ends = [_out_of_use(each, authority.certificate) for each in held.bundle[1:]]

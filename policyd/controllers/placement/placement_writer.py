@@ -138,7 +138,7 @@ class PlacementWriter(LookingController):
     ) -> float:
         if plan.placement.problems:
             listed = "; ".join(plan.placement.problems)
-            self._trouble.begin(f"--in-tree is only, and nothing is changed: {listed}")
+            self._trouble.begin(f"nothing is changed, because --in-tree is only: {listed}")
             return LONGEST_PAUSE
         wanted = {
             part: tuple(owned_by(each, owner) for each in documents)
@@ -193,7 +193,9 @@ class PlacementWriter(LookingController):
             self._refuse(aim, wanted, f"the API server refuses it: {reason(done.error)}")
             return LONGEST_PAUSE
         if done.wrote and not done.in_step:
-            self._refuse(aim, wanted, "the API server stores it otherwise than it was written")
+            self._refuse(
+                aim, wanted, "the API server stores a different document than policyd wrote"
+            )
         return RETRY_SECONDS if done.wrote else done.pause
 
     def _aim(self, document: JSONObject, version: JSONObject | None) -> DocumentAim:

@@ -214,8 +214,8 @@ class Registration(LookingController):
         return self._called
 
     async def _ready_endpoints(self, service: ServiceAddress) -> int | None:
-        """The number of ready endpoints of the Service; None without permission; 0 if the API
-        server does not answer.
+        """The number of ready endpoints of the Service; None if policyd cannot know them, 0 if the
+        API server does not answer.
         """
         try:
             found = await self.client.get(*endpoint_slices(service.namespace, service.name))

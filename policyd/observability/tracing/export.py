@@ -100,7 +100,7 @@ class Export:
         self.exporting = 0
         self.counts["exported" if taken else "failed"] += len(batch)
         if not taken:
-            self.on_lost(f"the collector did not take them: {self._reason.text}", len(batch))
+            self.on_lost(f"the collector did not accept them: {self._reason.text}", len(batch))
 
 
 def exporter_to(endpoint: str) -> SpanExporter:

@@ -78,7 +78,7 @@ class LiveKeys:
         # Done when the read that has not started yet has succeeded or failed.
         self._next: asyncio.Future[None] | None = None
         self._waiting: Counter[str] = Counter()
-        self.problem = "they were not read yet"
+        self.problem = "not read yet"
 
     @property
     def known(self) -> bool:

@@ -65,10 +65,10 @@ class RequiredTokens(CallerCheck):
         """Return the API group whose reviews the client may send. Raises CallerRefused."""
         given = [value for name, value in headers if name == _AUTHORIZATION]
         if len(given) != 1:
-            found = "two of them" if given else "none"
+            found = "several" if given else "none"
             raise CallerRefused(
                 "malformed" if given else "missing",
-                f"expected one header Authorization with a token of the API server, got {found}",
+                f"expected one Authorization header with a token of the API server, got {found}",
             )
         scheme, _, token = given[0].partition(b" ")
         if scheme.lower() != _BEARER:

@@ -148,7 +148,7 @@ class ClusterControllers(ClusterView):
             except Exception as error:
                 self._defects[name] = f"{type(error).__name__}: {error}"
                 trace = "".join(format_exception(error))
-                message = f"the controller of the {name} failed and starts again"
+                message = f"the controller of the {name} failed and is restarted"
                 self.log.write("error", "defect", message, traceback=trace)
                 await until_any(stop, seconds=RESTART_SECONDS)
 
@@ -167,7 +167,7 @@ class ClusterControllers(ClusterView):
                 message = f"{each.file}: {each.message}"
                 self.log.write("warning", "leftover", message, hint=each.hint)
         except ConfigError as error:
-            message = f"cannot look for webhooks that block the cluster: {error}"
+            message = f"cannot check for webhooks that block the cluster: {error}"
             self.log.write("warning", "leftover", message)
 
     async def _note_health(self, watches: WatchSupervisor, stop: asyncio.Event) -> None:
@@ -320,7 +320,7 @@ class ClusterControllers(ClusterView):
     def _inputs(self) -> RegistrationInputs | str:
         """The webhooks to register, or the reason not to register now."""
         if not self.lifecycle.listening or self.lifecycle.draining:
-            return "the server does not listen"
+            return "the server is not listening"
         if self.store.unready:
             return self.store.unready
         pair = self.certificates.pair
@@ -336,6 +336,6 @@ class ClusterControllers(ClusterView):
         if self._placed is not None:
             found = self._placed.left_out
             if found is None or found[0] is not policies:
-                return "it is not known yet what the API server enforces itself"
+                return "the policies that the API server enforces are not known yet"
             left_out = found[1]
         return RegistrationInputs(policies, bundle, left_out)

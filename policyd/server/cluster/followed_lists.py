@@ -195,7 +195,7 @@ class FollowedLists(Generic[Wanted]):
         watch.failed(problem)
         now = monotonic()
         self._since = self._since or now
-        meanwhile = "what is known of them stays in use"
+        meanwhile = "the last known state stays in use"
         if lost:
             meanwhile = self.instead
         elif refused:

@@ -42,7 +42,7 @@ MAX_UID = 64
 MOUNTED = "policyd.dev/policies=true"
 # The user that deletes the objects of a deleted namespace.
 _CLEANER = "system:serviceaccount:kube-system:namespace-controller"
-_MAY_LEND = "; it may add reads, whose objects its author has to be allowed to list: try again"
+_MAY_LEND = "; it may add reads of objects that its author may not list: try again"
 # The status of answers after which the client may try again.
 _LATER = (503, "ServiceUnavailable")
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
@@ -107,7 +107,7 @@ class EditGate(ReviewEvaluator):
                 raise TooLate
             found = task.result()
         except Outdated:
-            message = f"ConfigMap {name} is not what the API server holds; try again"
+            message = f"ConfigMap {name} differs from the one in the API server; try again"
             return self._refused(request, message, 409, "Conflict")
         except TooLate:
             return self._unchecked(request, submitted, "there was not enough time")
@@ -249,7 +249,7 @@ async def _lent(
         async with asyncio.timeout(max(0.0, (deadline - perf_counter_ns()) / 1e9)):
             return await refusal(access, request.user_info, found.reads)
     except TimeoutError:
-        late = "it is not known in time whether its author may list what its policies read"
+        late = "there was no time to check whether its author may list what its policies read"
         return NotLent(f"{late}; try again", certain=False)
 
 
@@ -287,7 +287,7 @@ def _same(old: JSONObject, new: JSONObject) -> bool:
 
 def _not_read(name: str) -> str:
     return (
-        f"ConfigMap {name} is not mounted as policies of -p, or the kubelet has not written its"
+        f"ConfigMap {name} is not mounted in a directory of -p, or the kubelet has not written its"
         " last edit yet: this edit was not checked"
     )
 
@@ -300,7 +300,7 @@ def denial(name: str, found: EditFindings) -> str:
     rest = found.errors - found.elsewhere - len(found.shown)
     more = [f"… and {rest} more"] if rest else []
     if found.elsewhere:
-        more.append(f"{_counted(found.elsewhere)} in other sources, which policyd's log names")
+        more.append(f"{_counted(found.elsewhere)} in other sources: see policyd's log")
     return "\n\n".join([head, *found.shown, *more])
 
 

@@ -41,7 +41,9 @@ async def refusal(
     for policy, api_version, kind, place in reads:
         readers.setdefault((api_version, kind, place), policy)
     if len(readers) > MOST:
-        return NotLent(f"an edit may add reads of {MOST} kinds, and this one adds {len(readers)}")
+        return NotLent(
+            f"an edit may add reads of at most {MOST} kinds; this one adds {len(readers)}"
+        )
     asked = [
         _refusal(client, user_info, KindOf(api_version, kind), place, policy)
         for (api_version, kind, place), policy in readers.items()

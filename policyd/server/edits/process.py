@@ -198,7 +198,7 @@ class _Child:
             wanted = frozenset(WantedDefinition(*each) for each in message["wanted"])
             found = None if fetch is None else fetch(wanted, MAX_WANTED)
             if found is None:
-                raise Broken(f"it names more than {MAX_WANTED} custom resources that are not known")
+                raise Broken(f"it names more than {MAX_WANTED} unknown custom resources")
             with suppress(BrokenPipeError), deep_recursion():
                 stdin.write(line([*found]))
                 stdin.flush()

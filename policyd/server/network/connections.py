@@ -33,7 +33,7 @@ CloseReason = Literal[
     "handshake",  # the TLS handshake failed, or took too long
     "refused",  # the client certificate is no longer trusted
     "head",  # the head of a request took too long
-    "write",  # the client did not take its answer
+    "write",  # the client did not read its response
     "flood",  # a body in tiny pieces
     "room",  # idle, and its place was needed for a new connection
     "full",  # a new connection for which there was no place

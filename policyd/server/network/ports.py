@@ -20,9 +20,9 @@ from policyd.tls.handshakes import Refusal
 AGAIN_SECONDS = 60.0
 # Closures that cost a client its request.
 _CUT_OFF: Mapping[CloseReason, str] = {
-    "full": "a new connection was closed: there was no place for it (--max-connections)",
-    "head": "a connection was closed: the head of a request took too long",
-    "write": "a connection was closed: the client did not take its answer in time",
+    "full": "a new connection was closed: the limit is reached (--max-connections)",
+    "head": "a connection was closed: the headers of a request arrived too slowly",
+    "write": "a connection was closed: the client did not read its response in time",
     "flood": "a connection was closed: the client sent a body in tiny pieces",
 }
 

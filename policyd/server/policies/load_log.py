@@ -33,9 +33,9 @@ def policies_in_use(store: Store, attempt: Reload, last_good: str) -> str:
         return "there are no policies to serve"
     if attempt.held:
         names = ", ".join(attempt.held)
-        return f"what was in use of {names} stays in use; other changes are loaded"
+        return f"the previous content of {names} stays in use; other changes are loaded"
     if attempt.at_start:
-        return "what could be loaded is served; broken policies follow their failurePolicy"
+        return "all usable policies are served; broken ones follow their failurePolicy"
     return "the loaded policies stay in use"
 
 

@@ -156,7 +156,9 @@ def failures(
 
 
 def _too_slow(document: Document) -> Problem:
-    message = f"{document.label} and the suites before it take too long: the rest was not run"
+    message = (
+        f"{document.label} and the suites before it take too long: the remaining cases were not run"
+    )
     hint = "policyd test shows the time of each case"
     return Problem(message, file=document.file, hint=hint, rule="suite")
 

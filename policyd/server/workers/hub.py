@@ -183,7 +183,7 @@ class Hub:
             [("policyd_workers", {"state": each}, float(count)) for each, count in rows.items()],
         )
         for name, doc, kind, value in (
-            ("policyd_worker_restarts", "Workers that died and were started again.", "counter",
+            ("policyd_worker_restarts", "Workers that died and were restarted.", "counter",
              self.restarts),
             ("policyd_worker_generations", "Different sets of policies that workers use.", "gauge",
              len(self.generations)),

@@ -291,7 +291,7 @@ class Supervisor:
         self._due[number] = now + pause
         self._hub.restarts += 1
         why = f"was killed by {name_of(-code)}" if code < 0 else f"ended with status {code}"
-        message = f"worker {number} {why}; it is started again"
+        message = f"worker {number} {why}; it is restarted"
         level: LogLevel = "error" if code else "warning"
         self._log.write(level, "worker", message, pid=process.pid, seconds=pause)
 
