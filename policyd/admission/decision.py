@@ -269,7 +269,7 @@ def _cut_bytes(text: str, limit: int) -> str:
     return raw[:limit].decode("utf-8", "ignore")
 
 
-# Kubernetes' word for an object without a name, such as that of a deletecollection
+# Kubernetes' word for an object without a name, such as a deletecollection's
 # (k8s.io/apiserver pkg/admission/errors.go).
 NAMELESS = "Unknown"
 

@@ -111,9 +111,9 @@ def _unreadable(obj: JSON, why: str) -> JSON:
 def _reads_of(
     source: ReadSource, request: AdmissionRequest, noted: SeenReads | None = None
 ) -> Callable[[CompiledRead, bool], Shown | CelError]:
-    """Return a function that returns the objects of a read; its flag tells whether a policy only
-    looks up keys. Policies see the same objects while nothing changes in the cluster. ``noted``
-    records them.
+    """Return a function that returns the objects of a read; its flag is true if a policy only looks
+    up keys. Policies see the same objects while nothing changes in the cluster. ``noted`` records
+    them.
     """
     seen: dict[tuple[ShownTable, bool], tuple[int, Shown | CelError]] = {}
 

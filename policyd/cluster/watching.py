@@ -308,8 +308,8 @@ class Reflector:
 
 
 def _earlier(version: str, last: str) -> bool:
-    """Whether a resourceVersion is before another one, because the API server's history was
-    replaced. Versions that are not numbers have no order.
+    """Whether a resourceVersion is before ``last``, because the API server's history was replaced.
+    Versions that are not numbers have no order.
     """
     ordered = all(each.isascii() and each.isdigit() for each in (version, last))
     return ordered and (len(version), version) < (len(last), last)

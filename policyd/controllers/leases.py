@@ -25,7 +25,7 @@ JITTER = 1.2
 
 
 def identity() -> str:
-    """The name of this replica: its host name, which is that of the Pod, and a random suffix."""
+    """The name of this replica: its host name, which is the Pod's, and a random suffix."""
     return f"{os.uname().nodename}_{secrets.token_hex(4)}"
 
 

@@ -260,7 +260,7 @@ class Reconciler:
         """
         if record.repairs > QUICK_REPAIRS:
             record.problem = (
-                f"the {aim.name} is {conflict.what} each time policyd writes it, so it is written"
+                f"the {aim.name} is {conflict.what} each time it is written, so it is written"
                 " less and less often"
             )
         message = f"the {aim.name} was {conflict.what}; it was {conflict.answer} again"

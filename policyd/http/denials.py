@@ -1,4 +1,4 @@
-"""The recent denials on the admin port: merges those of several processes, and applies queries."""
+"""The recent denials on the admin port: merges several processes' denials, and applies queries."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime

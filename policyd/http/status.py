@@ -188,8 +188,8 @@ class Status:
         return head, rows
 
     def _config_maps(self, trusted: bool) -> dict[str, Any]:
-        """The ConfigMaps with policies, and those of teams with exceptions. ``heldVersion``: a
-        later edit has errors.
+        """The ConfigMaps with policies, and the teams' ConfigMaps with exceptions. ``heldVersion``:
+        a later edit has errors.
         """
         bundles = self.store.bundles
         if not bundles or not trusted:

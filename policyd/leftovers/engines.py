@@ -20,7 +20,7 @@ _KYVERNO, _GATEKEEPER = ("kyverno-resource-", "kyverno-policy-"), ("gatekeeper-"
 @dataclass(frozen=True, slots=True)
 class OtherEngine:
     """One engine. ``idle``: why it decides nothing; empty if it runs. ``version`` is 0.0 if not
-    known; ``flags`` are those of its command line.
+    known; ``flags`` are its command line's.
     """
 
     name: str

@@ -88,7 +88,7 @@ def choose(
     mode: PlacementMode,
     refused: Mapping[PolicyPart, str] | None = None,
 ) -> Placement:
-    """Choose for every part of every policy. ``exports`` are those of the policies; ``refused`` are
+    """Choose for every part of every policy. ``exports`` are the exported policies; ``refused`` are
     the parts that the API server of this cluster refused before, and the reasons.
 
     With ``only`` a part that the API server cannot enforce is a problem of the placement.

@@ -26,8 +26,8 @@ from policyd.placement.placement import PolicyPart
 # and compiles policies once per second.
 # From the storage of the webhook's rules until every API server follows them.
 WIDE_SECONDS = 5.0
-# From the storage of a policy until that of its binding, so that no API server combines the binding
-# with a former policy.
+# From the storage of a policy until its binding may be stored, so that no API server combines the
+# binding with a former policy.
 BINDING_SECONDS = 2.0
 # From the storage of documents until every API server enforces them: if a controller has reported
 # that it has seen them, and if none reports.

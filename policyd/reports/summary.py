@@ -99,7 +99,7 @@ class Summary:
 
     ``cluster`` is the address of the API server, ``cluster_version`` its version ("" if unknown).
     ``api`` is the apiVersion of the reports, such as ``openreports.io/v1alpha1``. ``namespaces``
-    are those of ``-n``; empty: all, and cluster-scoped objects. ``owned``: the number of objects
+    are given with ``-n``; empty: all, and cluster-scoped objects. ``owned``: the number of objects
     whose owners were checked instead. ``policies`` are sorted by name and kind, ``by_namespace`` by
     name. ``findings`` are at most MOST_FINDINGS, some of each policy, namespace and result, in the
     order of the scan; ``more_findings`` is the number of omitted ones; likewise ``problems``

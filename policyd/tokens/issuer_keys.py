@@ -17,7 +17,7 @@ MAX_KEYS = 32
 MAX_NAME_CHARS = 1024
 # Bits of an RSA key. A verification takes some 10 µs with the smallest, 0.2 ms with the largest.
 RSA_BITS = range(2048, 8192 + 1)
-# Base64 characters of one number of a key: those of the largest modulus.
+# Base64 characters of one number of a key: the length of the largest modulus.
 _MAX_NUMBER_CHARS = 1400
 # The algorithms that Kubernetes signs with (pkg/serviceaccount/jwt.go), by kind of key. A token
 # cannot choose: each key has one algorithm.

@@ -273,7 +273,7 @@ def test_a_document_that_somebody_changes_all_the_time_is_left_to_the_webhook(se
         assert server.evaluated == ["check"]
     assert 5 < len(server.sent) - before < 20
     assert server.writes["conflict"] == len(server.sent) - before
-    assert "changed (spec.failurePolicy) each time policyd writes it" in server.writer.problem
+    assert "changed (spec.failurePolicy) each time it is written" in server.writer.problem
     server.now += LONGEST_PAUSE_SECONDS * SPREAD[1]
     server.once()
     server.now += QUIET_SECONDS

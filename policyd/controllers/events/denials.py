@@ -100,8 +100,8 @@ def _regarding(request: AdmissionRequest, name: str) -> Regarding:
 
 
 def _owner(request: AdmissionRequest, namespace: str) -> Regarding | None:
-    """Return the owner that controls the object, if its Events belong in the object's namespace:
-    those of a Node, which owns static Pods, do not.
+    """Return the owner that controls the object, if its Events belong in the object's namespace: a
+    Node, which owns static Pods, has its Events elsewhere.
     """
     reference = controller_reference(request)
     found = [reference.get(field) for field in ("apiVersion", "kind", "name", "uid")]

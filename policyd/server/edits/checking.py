@@ -42,7 +42,7 @@ def check(edit: PolicyEdit, fetch: Fetch | None, breathe: Breathe) -> EditFindin
 
 
 def _reads(policies: CompiledPolicySet, name: str = "") -> frozenset[tuple[str, str, str, str]]:
-    """Return the objects of the cluster that policies read: those of source ``name``, or all."""
+    """Return the objects of the cluster that policies, or the policies of ``name``, read."""
     return frozenset(
         (policy.name, read.api_version, read.kind, read.place)
         for policy in policies.policies
@@ -87,7 +87,7 @@ class _Sets:
 def _with(
     others: Mapping[str, Bundle], config_map: Mapping[str, object] | None, breathe: Breathe
 ) -> list[Bundle]:
-    """Return the bundles and that of a ConfigMap, in the order in which they are loaded."""
+    """Return the bundles and a ConfigMap's bundle, in the order in which they are loaded."""
     found = {**others}
     if config_map is not None:
         left = MAX_SET_BYTES - sum(each.size for name, each in found.items() if name != FILES)

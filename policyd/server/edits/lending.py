@@ -1,6 +1,6 @@
 """Checks that the author of an edit may list the objects that its policies newly read. Otherwise
-editors of policies could use messages to see objects that only policyd may read. The rule is that
-of Kubernetes for a paramKind
+editors of policies could use messages to see objects that only policyd may read. The rule is the
+same as Kubernetes' for a paramKind
 (pkg/registry/admissionregistration/validatingadmissionpolicy/authz.go): for a kind that is not
 served, the author needs permission for all resources of its group.
 """

@@ -84,7 +84,7 @@ def parse(parser: HttpRequestParser, data: bytes | memoryview) -> None:
 
 
 def _is_length(digits: bytes) -> bool:
-    """Whether it is a Content-Length above zero, and thus replaceable by another one."""
+    """Whether it is a Content-Length above zero, which may be replaced in a cached head."""
     return digits.isdigit() and len(digits) <= LENGTH_DIGITS and digits[:1] != b"0"
 
 

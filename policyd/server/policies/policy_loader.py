@@ -55,7 +55,7 @@ class PolicyLoader:
         suites: bool = True,
     ) -> LoadedSet:
         """Compile the policies of these sources and run their suites. Broken policies are
-        quarantined; the set's problems include those of no policy.
+        quarantined; the set's problems include problems that belong to no policy.
 
         Every load but the first of a process runs while requests are answered, so it pauses
         regularly. Raises PolicyError if there are problems and no policy.

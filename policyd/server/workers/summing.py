@@ -1,4 +1,4 @@
-"""Combines the metrics of several workers into those of one server.
+"""Combines the metrics of several workers into one server's metrics.
 
 Counters and histograms are sums that never decrease. Gauges are combined by their meaning.
 """

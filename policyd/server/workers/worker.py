@@ -87,7 +87,7 @@ class Worker(Server):
             self._writer.turn = WriteLock(shared.write_lock)
         self._channel.built()
 
-    # Methods that override those of Server.
+    # Overrides of Server's methods.
 
     def _load(self, given: Sequence[Path | Bundle]) -> LoadedSet:
         return self._shared.preloaded.take(given, self._version) or super()._load(given)

@@ -1,5 +1,5 @@
 """Needs: the requests that a policy must see at a webhook, one need for each binding and set of
-match rules (its own, and those of podControllers). Works on compiled policies; renders nothing.
+match rules (its own, and podControllers'). Works on compiled policies; renders nothing.
 """
 
 from collections.abc import Iterable, Iterator

@@ -28,8 +28,8 @@ _Group = tuple[Webhook, bool]  # and whether the policies fail closed
 def reach(policies: CompiledPolicySet, configurations: Iterable[JSONObject]) -> list[Reached]:
     """Return the result for each policy, in the order of the policies.
 
-    ``configurations`` are webhook configurations of any product; only webhooks with a path of
-    policyd count.
+    ``configurations`` are webhook configurations of any product; only webhooks with one of
+    policyd's paths matter.
     """
     callers = list(callers_of(configurations))
     shared = Shared.of(policies.equivalents)

@@ -5,7 +5,7 @@
         ...
 
 There are never two webhooks for one failurePolicy: each call evaluates all policies of its path, so
-a second one would evaluate them twice. Its timeout is that of the options, or the longest timeout
+a second one would evaluate them twice. Its timeout is the options' timeout, or the longest timeout
 of a policy plus MARGIN seconds, at most MAX_TIMEOUT.
 """
 

@@ -12,7 +12,7 @@ from policyd.json_types import JSON
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
     """One problem. ``field`` is a path such as ``webhooks[0].name``, or "" for an unreadable
-    configuration; ``reason`` is that of a cause in a Status (FieldValueInvalid).
+    configuration; ``reason`` is a cause's reason in a Status (FieldValueInvalid).
     """
 
     field: str
