@@ -148,9 +148,7 @@ class Settings:
         values.size,
         "Reject larger reviews. The default fits two escaped objects of 3 MiB.",
     )
-    workers: int = setting(
-        1, values.count, "Run this number of processes, which share the limits below."
-    )
+    workers: int = setting(1, values.count, "Run NUMBER processes, which share the limits below.")
     max_in_flight: int = setting(
         256, values.count, "Answer 503 with Retry-After above this number of concurrent requests."
     )
@@ -363,8 +361,7 @@ def resolve(
     """Settings from flags (by field name; None: not set), environment and a config file.
 
     ``document`` is the content of the config file; ``file`` and the ``lines`` of its keys are for
-    messages. An unknown key is an error; an unknown ``POLICYD_*`` variable is ignored, because
-    Kubernetes may have set it.
+    messages. An unknown key is an error; an unknown ``POLICYD_*`` variable may be Kubernetes'.
     """
     by_field = entries_by_field(document or {}, file, lines or {}, Settings)
     values: dict[str, Any] = {}
