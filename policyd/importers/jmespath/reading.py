@@ -13,9 +13,7 @@ import jmespath.exceptions
 import jmespath.parser
 
 from policyd.importers.jmespath.cel import (
-    MEMBER,
     SUM,
-    TERNARY,
     Cel,
     every,
     literal,
@@ -51,7 +49,6 @@ from policyd.importers.jmespath.terms import (
 )
 from policyd.importers.jmespath.values import EACH, CelValue, Constant, Nulls
 from policyd.importers.jmespath.vocabulary import (
-    Meaning,
     NotTranslatable,
     Vocabulary,
     is_value,
@@ -187,12 +184,12 @@ class _Reader:
             return constant(None)
         if name in self.inner:
             return self.inner[name]
-        return self._known(name, name)
+        return self._known(name)
 
-    def _known(self, name: str, field: str) -> CelTerm | _Path:
+    def _known(self, name: str) -> CelTerm | _Path:
         meaning = self.scope.meaning(name)
         if meaning is not None:
-            return meant(meaning, field)
+            return meaning
         if self.scope.begins(name):
             return _Path(name)
         raise NotTranslatable(f"`{name}` is not defined here")
@@ -211,11 +208,10 @@ class _Reader:
             raise NotTranslatable(f"`{path.name}` as a whole is not available")
         if path.name == "images":
             return self._images(child["value"])
-        return self._known(f"{path.name}.{child['value']}", child["value"])
+        return self._known(f"{path.name}.{child['value']}")
 
     def _images(self, name: str) -> CelTerm:
-        whole = meant(self.scope.meanings["request.object"], "object")
-        found = single(whole).select("spec").select(name)
+        found = single(self.scope.meanings["request.object"]).select("spec").select(name)
         return ContainerImages(found.base, LIST, found.steps, found.needs, name=name)
 
     def _below(self, left: CelTerm, child: _Node) -> CelTerm:
@@ -345,19 +341,6 @@ def listed(terms: Sequence[CelTerm]) -> Several:
     ):
         texts = [f"dyn({each})" for each in texts]
     return Several(Cel(f"[{', '.join(texts)}]"), kind, parts=tuple(terms))
-
-
-def meant(meaning: Meaning, name: str) -> CelTerm:
-    """Return the value of a name."""
-    if meaning.term is not None:
-        return meaning.term
-    level = TERNARY if " " in meaning.expression else MEMBER
-    return CelValue(
-        Cel(meaning.expression, level),
-        meaning.kind,
-        present=meaning.present,
-        name=meaning.name or name,
-    )
 
 
 def select(value: CelValue, name: str) -> CelValue:

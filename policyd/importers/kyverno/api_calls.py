@@ -128,7 +128,7 @@ def _fetched(url: str, scope: Vocabulary, *, early: bool) -> _Fetched:
         return _Fetched(ListAnswer(Cel(f"{{'items': {items.text()}}}"), MAP, items=items), kind)
     present = _present(kind, "kind", "apiVersion")
     own = resource == "namespaces" and _OWN_NAMESPACE.fullmatch(name)
-    if own and not early and scope.meanings["request.namespace"].term is None:
+    if own and not early and not scope.meanings["request.namespace"].may_be_missing:
         return _Fetched(CelValue(Cel("namespaceObject"), MAP, present=present), kind)
     place = ReadPlace(own=True) if own else _place(namespace, scope)
     whole, key = scope.reads.by_name(kind, place, as_string(term_of(name, scope)).at(SUM))

@@ -187,7 +187,7 @@ def _patch(
 ) -> tuple[str, bool]:
     loop = around[-1]
     named = {each.element: each.item for each in around if each.element is not None}
-    inner = Surroundings(loop.scope, known.root, known.known, named)
+    inner = Surroundings(loop.scope, known.known, named)
     written = LenientPatch(inner, prelude=lambda text: not _mentions(text, loop))
     for operation in read_operations(patch, loop.scope, path):
         written.add(operation)

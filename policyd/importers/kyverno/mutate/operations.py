@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from policyd._core.schema.types import Field
 from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.mutate.pointers import END, PathStep, Pointer
 from policyd.importers.kyverno.mutate.texts import cel
@@ -37,12 +36,11 @@ class LenientOperation:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The known facts of the object: the kind, fields that it always has, and variables of macros
-    that stand for a path.
+    """The known facts of the object: fields that it always has, and variables of macros that stand
+    for a path.
     """
 
     scope: Vocabulary
-    root: Field | None = None
     known: Sequence[tuple[PathStep, ...]] = ()
     named: dict[tuple[PathStep, ...], str] = field(default_factory=dict)
 

@@ -2,6 +2,7 @@
 
 from policyd._core.schema.types import Field, Relation
 from policyd.importers.jmespath.interpolation import has_variables
+from policyd.importers.jmespath.terms import single
 from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.mutate.merge import Merge, marked, marks_in
 from policyd.importers.kyverno.mutate.operations import (
@@ -91,10 +92,8 @@ def _appends(tree: JSON) -> bool:
 
 def surroundings(schemas: RuleSchemas, scope: Vocabulary) -> Surroundings:
     """Return what is known of the objects of a rule."""
-    meaning = scope.meaning("request.object")
-    present = meaning.present if meaning is not None else ()
+    present = single(scope.meanings["request.object"]).present
     known = [tuple(map(PathStep, each.split("."))) for each in ("metadata", *sorted(present))]
-    root = schemas[0] if schemas else None
     if schemas is not None and all("spec" in each.type.fields for each in schemas):
         known.append((PathStep("spec"),))
         for below in (("template",), ("jobTemplate", "spec", "template")):
@@ -102,7 +101,7 @@ def surroundings(schemas: RuleSchemas, scope: Vocabulary) -> Surroundings:
             if all(_has(each, keys) for each in schemas):
                 steps = tuple(PathStep(key) for key in (*keys, "spec"))
                 known += [steps, (*steps[:-1], PathStep("metadata"))]
-    return Surroundings(scope, root, known)
+    return Surroundings(scope, known)
 
 
 def _has(at: Field, keys: tuple[str, ...]) -> bool:
