@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from policyd.export.expressions.selectors import wildcard_expression
 from policyd.importers.fields import items, object_at, require_fields, strings
-from policyd.importers.model import ImportRemark, Refused
+from policyd.importers.model import Notes, Refused
 from policyd.importers.policies import resource_rule
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.definitions import definitions_among
@@ -40,12 +40,13 @@ def matched(
     match: JSONObject,
     path: str,
     others: Sequence[Document],
+    notes: Notes,
     operations: Sequence[str] = _CHANGES,
     *,
     subresources: bool = True,
-) -> tuple[JSONObject, list[ImportRemark]]:
-    """Return what a ``match`` at ``path`` says as matchConstraints and matchConditions, and remarks
-    about kinds whose resource follows from their name only; raises Refused.
+) -> JSONObject:
+    """Return what a ``match`` at ``path`` says as matchConstraints and matchConditions, with
+    remarks about kinds whose resource follows from their name only; raises Refused.
 
     Custom resources have the plural of their CustomResourceDefinition among ``others``.
     """
@@ -55,12 +56,9 @@ def matched(
         raise Refused(f"{path}.source", text)
     mapper = BUILT_IN.with_definitions(definitions_among(each.raw for each in others))
     rules: list[JSONObject] = []
-    guesses: list[ImportRemark] = []
     kinds = items(match, "kinds", path, ("apiGroups", "apiVersions", "kinds"))
     for each, here in [*kinds] or [({}, f"{path}.kinds[0]")]:
-        found_rules, remarks = _rules(each, here, mapper, operations, subresources)
-        rules += found_rules
-        guesses += remarks
+        rules += _rules(each, here, mapper, notes, operations=operations, subresources=subresources)
     scope = match.get("scope") or "*"
     if scope in ("Cluster", "Namespaced"):
         rules = [{**rule, "scope": scope} for rule in rules]
@@ -75,23 +73,24 @@ def matched(
         if selector:
             found[wanted] = selector
     conditions = _conditions(match, path, "DELETE" in operations)
-    return {"matchConstraints": found, "matchConditions": conditions}, guesses
+    return {"matchConstraints": found, "matchConditions": conditions}
 
 
 def _rules(
     kinds: JSONObject,
     path: str,
     mapper: ResourceMapper,
+    notes: Notes,
+    *,
     operations: Sequence[str],
     subresources: bool,
-) -> tuple[list[JSONObject], list[ImportRemark]]:
-    """Return the rules for some kinds, and remarks about resources that are guesses."""
+) -> list[JSONObject]:
+    """Return the rules for some kinds."""
     groups = strings(kinds.get("apiGroups"), f"{path}.apiGroups") or ["*"]
     named = strings(kinds.get("kinds"), f"{path}.kinds") or ["*"]
     versions = strings(kinds.get("apiVersions"), f"{path}.apiVersions") or ["*"]
     plain: list[str] = []
     rules: list[JSONObject] = []
-    guesses: list[ImportRemark] = []
     for kind in named:
         if kind == "*":
             plain.append("*")
@@ -108,13 +107,13 @@ def _rules(
                 "neither Kubernetes nor a CustomResourceDefinition of the sources has the kind "
                 f"{kind} in the groups {', '.join(groups)}: taken for {plural(kind)}"
             )
-            guesses.append(ImportRemark(f"{path}.kinds", message))
+            notes.remark(f"{path}.kinds", message)
         for name in known or [plural(kind)]:
             plain.append(name)
             plain += _OWN_SUBRESOURCES.get(name, ()) if subresources else ()
     if plain:
         rules.insert(0, resource_rule(groups, versions, operations, plain))
-    return rules, guesses
+    return rules
 
 
 def _subresource(kind: str) -> tuple[str, str] | None:

@@ -11,8 +11,8 @@ from policyd.importers.fields import items, object_at, objects, require_fields, 
 from policyd.importers.gatekeeper.changes import Computed, image, overlay, patch, pruned
 from policyd.importers.gatekeeper.locations import steps
 from policyd.importers.gatekeeper.matching import matched
-from policyd.importers.model import Imported, ImportRemark, Refused
-from policyd.importers.policies import Converted, metadata_of, policy, whole
+from policyd.importers.model import Imported, ImportedDocument, Notes, Refused
+from policyd.importers.policies import metadata_of, policy, whole
 from policyd.json_types import JSON, JSONObject
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.kinds.definitions import definitions_among
@@ -35,28 +35,27 @@ _CONDITIONS = ("MustExist", "MustNotExist")
 
 def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
     """Return what became of one mutator."""
-    return [whole(document, document.kind, lambda: _Mutator(document, others).converted())]
+    return [whole(document, document.kind, lambda n: _Mutator(document, others, n).converted())]
 
 
 class _Mutator:
-    def __init__(self, document: Document, others: Sequence[Document]) -> None:
+    def __init__(self, document: Document, others: Sequence[Document], notes: Notes) -> None:
         self._document = document
         self._others = others
-        self.remarks: list[ImportRemark] = []
+        self._notes = notes
         self._spec = object_at(document.raw, "spec", "", _SPEC)
         self._location = steps(str(self._spec.get("location", "")), "spec.location")
         known = _PARAMETERS[document.kind]
         self._parameters = object_at(self._spec, "parameters", "spec", known)
 
-    def converted(self) -> Converted:
-        """Return the Policy, with remarks; raises Refused."""
+    def converted(self) -> list[ImportedDocument]:
+        """Return the Policy; raises Refused."""
         match = object_at(self._spec, "match", "spec")
         match = {**match, "kinds": self._kinds(match)}
-        found, guesses = matched(match, "spec.match", self._others, subresources=False)
-        self.remarks += guesses
+        found = matched(match, "spec.match", self._others, self._notes, subresources=False)
         spec = {field: value for field, value in found.items() if value}
         spec |= {"mutations": self._mutations(), "reinvocationPolicy": "IfNeeded"}
-        return [policy(self._document.name, metadata_of(self._document), spec)], self.remarks
+        return [policy(self._document.name, metadata_of(self._document), spec)]
 
     def _kinds(self, match: JSONObject) -> list[JSONObject]:
         """Return the kinds that both ``applyTo`` and ``match`` name."""
@@ -109,7 +108,7 @@ class _Mutator:
         found = [_overlay(overlay(self._location, value, tests, "spec.location"))]
         if self._location[-1].is_list:
             text = "an item that is there keeps the fields that the value does not name"
-            self.remarks.append(ImportRemark("spec.location", text))
+            self._notes.remark("spec.location", text)
         elif isinstance(value, dict) and value and last not in tests:
             removed = overlay(self._location, None, tests, "spec.location")
             found.insert(0, _overlay(removed))

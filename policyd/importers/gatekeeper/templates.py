@@ -26,8 +26,15 @@ from policyd.importers.fields import (
 )
 from policyd.importers.gatekeeper.equivalents import refusal
 from policyd.importers.gatekeeper.matching import matched
-from policyd.importers.model import Imported, ImportRemark, Refused, refusing
-from policyd.importers.policies import Converted, in_effect, metadata_of, policy, whole
+from policyd.importers.model import (
+    Imported,
+    ImportedDocument,
+    ImportRemark,
+    Notes,
+    Refused,
+    refusing,
+)
+from policyd.importers.policies import in_effect, metadata_of, policy, whole
 from policyd.json_types import JSON, JSONObject, object_in
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.yaml_edit.edits import TextEdit
@@ -149,15 +156,19 @@ class _Template:
                 return
         raise Refused("spec.targets[0]", refusal(document.name))
 
-    def converted(self, constraint: Document, others: Sequence[Document]) -> Converted:
-        """Return the Policy of a constraint, with remarks."""
+    def converted(
+        self, constraint: Document, others: Sequence[Document], notes: Notes
+    ) -> list[ImportedDocument]:
+        """Return the Policy of a constraint."""
         spec = object_at(constraint.raw, "spec", "", _SPEC)
         operations = [each for each in self._operations if each != "*"] or ["CREATE", "UPDATE"]
         if "*" in self._operations:
             operations = ["CREATE", "UPDATE", "DELETE"]
-        match, guesses = matched(object_at(spec, "match", "spec"), "spec.match", others, operations)
-        actions, remarks = validation_actions(spec, "spec")
-        remarks += guesses
+        guesses = Notes()
+        match = object_at(spec, "match", "spec")
+        match = matched(match, "spec.match", others, guesses, operations)
+        actions = validation_actions(spec, "spec", notes)
+        notes.remarks.extend(guesses.remarks)
         deletes = "DELETE" in operations
         body = self._body(deletes)
         if deletes:
@@ -179,7 +190,7 @@ class _Template:
             for key, value in (own | metadata["annotations"]).items()
             if key not in _ANNOTATIONS
         }
-        return [policy(constraint.name, {**metadata, "annotations": annotations}, kept)], remarks
+        return [policy(constraint.name, {**metadata, "annotations": annotations}, kept)]
 
     def _body(self, deletes: bool) -> JSONObject:
         """Return matchConditions, variables and validations."""
@@ -217,12 +228,12 @@ _ACTIONS: Mapping[str, str] = {"deny": "Deny", "warn": "Warn", "dryrun": "Audit"
 _ADMISSION = frozenset(("*", "validation.gatekeeper.sh", "vap.k8s.io"))
 
 
-def validation_actions(spec: JSONObject, path: str) -> tuple[list[str], list[ImportRemark]]:
+def validation_actions(spec: JSONObject, path: str, notes: Notes) -> list[str]:
     """Return validationActions of a constraint's ``spec``; raises Refused."""
     action = str(spec.get("enforcementAction") or "deny")
     scoped = objects(spec.get("scopedEnforcementActions"), f"{path}.scopedEnforcementActions")
     if action != "scoped":
-        return [_known(action, f"{path}.enforcementAction")], []
+        return [_known(action, f"{path}.enforcementAction")]
     found: set[str] = set()
     for index, each in enumerate(scoped):
         here = f"{path}.scopedEnforcementActions[{index}]"
@@ -232,8 +243,9 @@ def validation_actions(spec: JSONObject, path: str) -> tuple[list[str], list[Imp
             found.add(_known(str(each.get("action")), f"{here}.action"))
     if not found:
         text = "no action is about requests: violations are recorded in the audit log"
-        return ["Audit"], [ImportRemark(f"{path}.scopedEnforcementActions", text)]
-    return in_effect(found, f"{path}.scopedEnforcementActions")
+        notes.remark(f"{path}.scopedEnforcementActions", text)
+        return ["Audit"]
+    return in_effect(found, f"{path}.scopedEnforcementActions", notes)
 
 
 def _known(action: str, path: str) -> str:

@@ -7,8 +7,8 @@ which parameters and to which effect, becomes part of it, so there is one Policy
 from collections.abc import Mapping, Sequence
 
 from policyd.importers.fields import object_at, objects, require_fields, strings
-from policyd.importers.model import Imported, ImportRemark, Refused
-from policyd.importers.policies import ACTIONS, Converted, metadata_of, policy, whole
+from policyd.importers.model import Imported, ImportedDocument, Notes, Refused
+from policyd.importers.policies import ACTIONS, metadata_of, policy, whole
 from policyd.json_types import JSONObject
 from policyd.policy.source.loaded_documents import Document
 
@@ -30,10 +30,12 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
     """Return what became of one policy: a Policy for each of its bindings, one for those that
     differ in nothing but their names.
     """
-    return [whole(document, document.kind, lambda: _policies(document, others))]
+    return [whole(document, document.kind, lambda notes: _policies(document, others, notes))]
 
 
-def _policies(document: Document, others: Sequence[Document]) -> Converted:
+def _policies(
+    document: Document, others: Sequence[Document], notes: Notes
+) -> list[ImportedDocument]:
     spec = object_at(document.raw, "spec", "", _FIELDS[document.kind])
     bindings = [
         each
@@ -49,16 +51,11 @@ def _policies(document: Document, others: Sequence[Document]) -> Converted:
         bound = _bound(spec, binding)
         if all(bound != known for _, known in found):
             found.append((binding.name, bound))
-    remarks = []
     if len(found) < len(bindings):
-        text = "bindings that say the same became one Policy"
-        remarks.append(ImportRemark("metadata.name", text))
+        notes.remark("metadata.name", "bindings that say the same became one Policy")
     names = [document.name] if len(found) == 1 else [f"{document.name}-{name}" for name, _ in found]
     metadata = metadata_of(document)
-    documents = [
-        policy(name, metadata, bound) for name, (_, bound) in zip(names, found, strict=True)
-    ]
-    return documents, remarks
+    return [policy(name, metadata, bound) for name, (_, bound) in zip(names, found, strict=True)]
 
 
 def _bound(spec: JSONObject, binding: Document) -> JSONObject:

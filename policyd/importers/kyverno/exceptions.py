@@ -12,7 +12,6 @@ from policyd.importers.fields import object_at, objects, require_fields, strings
 from policyd.importers.jmespath.cel import AND, TRUE, Cel, every, literal, negated, relation, some
 from policyd.importers.jmespath.globs import among, has_wildcards
 from policyd.importers.kyverno.matching.kinds import selected
-from policyd.importers.kyverno.rule_parts import RuleParts
 from policyd.importers.model import Refused, refusing
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.model.base import LabelSelector, ModelError
@@ -37,7 +36,7 @@ def exceptions(
     rules: Mapping[str, Collection[str]],
     others: Sequence[Document],
     condition: ConditionTranslator,
-) -> RuleParts:
+) -> JSONObject:
     """Return ``exceptions`` and ``matchConditions`` of a rule.
 
     ``rules`` maps the names of the rule, those that Kyverno generates for controllers included, to
@@ -71,7 +70,7 @@ def exceptions(
             test = every(kind, some(*map(_test, criteria)), holds)
             conditions.append({"name": f"exception-{name}", "expression": negated(test).text})
     parts = {"exceptions": found, "matchConditions": conditions}
-    return RuleParts({field: value for field, value in parts.items() if value})
+    return {field: value for field, value in parts.items() if value}
 
 
 def _naming(

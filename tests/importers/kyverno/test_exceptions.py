@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 import policyd
+from policyd.importers.all import convert
 from policyd.importers.jmespath.cel import RELATION, Cel
-from policyd.importers.kyverno.cluster_policy import convert
 from policyd.importers.kyverno.exceptions import exceptions
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
@@ -46,7 +46,7 @@ def condition(block: JSON, path: str) -> Cel:
 
 def parts(*given: JSONObject) -> JSONObject:
     others = [document(each) for each in given]
-    return dict(exceptions(POLICY, RULES, others, condition).spec)
+    return exceptions(POLICY, RULES, others, condition)
 
 
 def exempt(found: JSONObject, obj: JSONObject, **review: Any) -> bool:
@@ -84,7 +84,7 @@ def test_an_exception_for_all_kinds_is_one_of_the_policy(
 
 def test_an_exception_for_one_kind_from_a_rule_for_any() -> None:
     given = document(exception({"kinds": ["Pod"]}))
-    [found] = exceptions(POLICY, {"r": ["*"]}, [given], condition).spec["matchConditions"]
+    [found] = exceptions(POLICY, {"r": ["*"]}, [given], condition)["matchConditions"]
     assert found["expression"] == "!(request.kind.kind in ['Pod'])"
 
 
@@ -92,7 +92,7 @@ def test_an_exception_for_one_kind_from_a_rule_for_any() -> None:
 def test_an_exception_from_a_policy_of_a_namespace_names_it(named: str, exempt: bool) -> None:
     policy = {**POLICY, "kind": "Policy", "metadata": {"name": "sample", "namespace": "team"}}
     given = document(exception({"kinds": ["*"]}, policy=named))
-    assert bool(exceptions(policy, {"r": ["Pod"]}, [given], condition).spec) is exempt
+    assert bool(exceptions(policy, {"r": ["Pod"]}, [given], condition)) is exempt
 
 
 def test_users_and_groups_are_alternatives() -> None:

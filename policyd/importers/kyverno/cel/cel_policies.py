@@ -17,7 +17,7 @@ from policyd.importers.kyverno.cel.patches import joined_patches
 from policyd.importers.kyverno.cel.rewriting import Rewriting, params_in
 from policyd.importers.kyverno.cel.settings import (
     actions,
-    evaluation_remarks,
+    check_evaluation,
     pod_controllers,
     pods_only_resources,
     timeout,
@@ -30,8 +30,8 @@ from policyd.importers.kyverno.cel.validations import (
     validations,
 )
 from policyd.importers.kyverno.shape import cel_policy
-from policyd.importers.model import Imported, ImportRemark, Refused
-from policyd.importers.policies import Converted, policy, whole
+from policyd.importers.model import Imported, ImportedDocument, Notes, Refused
+from policyd.importers.policies import policy, whole
 from policyd.importers.reads import PolicyReads
 from policyd.json_types import JSONObject, strings_in
 from policyd.policy.kinds.definitions import definitions_among
@@ -58,32 +58,33 @@ _NAMESPACED = "Namespaced"
 def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
     """Return what became of one policy; ``others`` are all documents of the sources."""
     kind = document.kind.removeprefix(_NAMESPACED)
-    return [whole(document, kind, lambda: _Conversion(document, kind, others).converted())]
+    return [whole(document, kind, lambda n: _Conversion(document, kind, others, n).converted())]
 
 
 class _Conversion:
-    def __init__(self, document: Document, kind: str, others: Sequence[Document]) -> None:
+    def __init__(
+        self, document: Document, kind: str, others: Sequence[Document], notes: Notes
+    ) -> None:
         self._document = replace(document, raw=cel_policy(document.raw))
         self._others = others
         self._kind = kind
         self._namespaced = document.kind.startswith(_NAMESPACED)
         self._spec: JSONObject = self._document.raw["spec"]
-        self.remarks: list[ImportRemark] = []
+        self._notes = notes
 
-    def converted(self) -> Converted:
-        """Return the Policy, with remarks; raises Refused."""
+    def converted(self) -> list[ImportedDocument]:
+        """Return the Policy; raises Refused."""
         spec = self._spec
         require_fields(spec, _FIELDS[self._kind], "spec")
-        self.remarks += evaluation_remarks(spec, "spec")
+        check_evaluation(spec, "spec", self._notes)
         if spec.get("targetMatchConstraints"):
             text = "it changes other objects than that of the request"
             raise Refused("spec.targetMatchConstraints", text)
         metadata, description = kyverno.metadata(self._document.raw)
         found: JSONObject = {"description": " ".join(description.split())}
         found["matchConstraints"] = self._constraints()
-        controllers = pod_controllers(spec, "spec")
+        controllers = pod_controllers(spec, "spec", self._notes)
         found["podControllers"] = controllers.enabled
-        self.remarks += controllers.remarks(spec, "spec")
         param = self._param()
         definitions = definitions_among(each.raw for each in self._others)
         within = (self._document.namespace or "default") if self._namespaced else ""
@@ -94,8 +95,7 @@ class _Conversion:
             param=param,
             reads=reads,
         )
-        exempt, rewriting = exceptions_for(self._document, self._others, rewriting)
-        self.remarks += exempt.remarks
+        exempt, rewriting = exceptions_for(self._document, self._others, rewriting, self._notes)
         variables, rewriting = bound_variables(spec, "spec", rewriting)
         own = conditions(spec, "matchConditions", "spec", rewriting)
         found["matchConditions"] = [*filter(None, [controllers.condition(), *self._namespace()])]
@@ -112,7 +112,7 @@ class _Conversion:
         found["exceptions"] = exempt.exceptions
         kept = reads.added_to({field: value for field, value in found.items() if value})
         written = readable(kept, authored=True)
-        return [policy(self._document.name, metadata, written)], self.remarks
+        return [policy(self._document.name, metadata, written)]
 
     def _body(self, rewriting: Rewriting) -> JSONObject:
         spec = self._spec
@@ -123,12 +123,9 @@ class _Conversion:
             ]
             mutations = joined_patches(mutations, rewriting.variables)
             return {"mutations": mutations, "reinvocationPolicy": spec.get("reinvocationPolicy")}
-        allowed, remarks = actions(spec, "spec")
-        checks, more = validations(spec, "validations", "spec", rewriting)
-        self.remarks += (*remarks, *more)
         return {
-            "validationActions": allowed,
-            "validations": checks,
+            "validationActions": actions(spec, "spec", self._notes),
+            "validations": validations(spec, "validations", "spec", rewriting, self._notes),
             "auditAnnotations": audit_annotations(spec, "spec", rewriting),
         }
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from policyd.importers.fields import object_at
 from policyd.importers.kyverno.settings import SCANNED
-from policyd.importers.model import ImportRemark, Refused
+from policyd.importers.model import Notes, Refused
 from policyd.importers.policies import ACTIONS, in_effect
 from policyd.json_types import JSONObject
 
@@ -35,17 +35,11 @@ class PodControllers:
         listed = ", ".join(f"'{kind}'" for kind in ("Pod", *self.kinds))
         return {"name": "controllers", "expression": f"request.kind.kind in [{listed}]"}
 
-    def remarks(self, spec: JSONObject, path: str) -> list[ImportRemark]:
-        """Return what is different for controllers: their deletion is not checked."""
-        rules = object_at(spec, "matchConstraints", path).get("resourceRules") or [{}]
-        if not self.enabled or not {"DELETE", "CONNECT", "*"} & {*rules[0].get("operations", ())}:
-            return []
-        text = "for controllers it applies on CREATE and UPDATE only"
-        return [ImportRemark(f"{path}.matchConstraints.resourceRules[0].operations", text)]
 
-
-def pod_controllers(spec: JSONObject, path: str) -> PodControllers:
-    """Return what ``spec.autogen`` says; without it, policies for Pods are for controllers too."""
+def pod_controllers(spec: JSONObject, path: str, notes: Notes) -> PodControllers:
+    """Return what ``spec.autogen`` says; without it, policies for Pods are for controllers too,
+    whose deletion is not checked.
+    """
     known = ("podControllers", "validatingAdmissionPolicy", "mutatingAdmissionPolicy")
     autogen = object_at(spec, "autogen", path, known)
     own = object_at(autogen, "podControllers", f"{path}.autogen", ("controllers",))
@@ -53,6 +47,10 @@ def pod_controllers(spec: JSONObject, path: str) -> PodControllers:
     if not only_pods(spec) or given == []:
         return PodControllers(False)
     kinds = tuple(_KINDS[name] for name in _KINDS if given is None or name in given)
+    [rule] = spec["matchConstraints"]["resourceRules"]
+    if kinds and {"DELETE", "CONNECT", "*"} & {*rule.get("operations", ())}:
+        text = "for controllers it applies on CREATE and UPDATE only"
+        notes.remark(f"{path}.matchConstraints.resourceRules[0].operations", text)
     if len(kinds) == len(_KINDS):
         return PodControllers(True)
     return PodControllers(bool(kinds), kinds)
@@ -82,11 +80,8 @@ def pods_only_resources(spec: JSONObject) -> bool:
     return groups == {""} and named <= {"pods", "pods/ephemeralcontainers"}
 
 
-def evaluation_remarks(spec: JSONObject, path: str) -> list[ImportRemark]:
-    """Return what ``spec.evaluation`` says that a webhook has no field for.
-
-    Raises Refused for policies that are not evaluated at admission.
-    """
+def check_evaluation(spec: JSONObject, path: str, notes: Notes) -> None:
+    """Raise Refused for policies that ``spec.evaluation`` does not evaluate at admission."""
     given = object_at(spec, "evaluation", path, _EVALUATION)
     here = f"{path}.evaluation"
     mode = given.get("mode") or "Kubernetes"
@@ -100,8 +95,7 @@ def evaluation_remarks(spec: JSONObject, path: str) -> list[ImportRemark]:
         text = "it is not evaluated at admission, but only in scans"
         raise Refused(f"{here}.admission", text)
     if _enabled(given, "background", here) is False:
-        return [ImportRemark(f"{here}.background", SCANNED, scans=True)]
-    return []
+        notes.remark(f"{here}.background", SCANNED, scans=True)
 
 
 def timeout(spec: JSONObject, path: str) -> JSONObject:
@@ -111,12 +105,12 @@ def timeout(spec: JSONObject, path: str) -> JSONObject:
     return {} if seconds is None else {"timeoutSeconds": seconds}
 
 
-def actions(spec: JSONObject, path: str) -> tuple[list[str], list[ImportRemark]]:
+def actions(spec: JSONObject, path: str, notes: Notes) -> list[str]:
     """Return ``validationActions``; Deny if there are none, as in Kyverno."""
     given = spec.get("validationActions") or ["Deny"]
     for unknown in set(given) - set(ACTIONS):
         raise Refused(f"{path}.validationActions", f"the action {unknown} is not known here")
-    return in_effect(given, f"{path}.validationActions")
+    return in_effect(given, f"{path}.validationActions", notes)
 
 
 def _enabled(given: JSONObject, field: str, path: str) -> object:

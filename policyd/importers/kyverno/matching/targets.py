@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from policyd.importers.jmespath.cel import TRUE, Cel, every, relation, some
 from policyd.importers.jmespath.globs import among
 from policyd.importers.kyverno.matching.kinds import MatchedResource, target
-from policyd.importers.model import ImportRemark, refusing
+from policyd.importers.model import Notes, refusing
 from policyd.json_types import JSON, JSONObject
 from policyd.near_names import nearest
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
@@ -51,9 +51,8 @@ def matched_by(rule: JSONObject, of: Mapping[str, MatchedResource]) -> list[Matc
     return [of[kind] for resources, _ in listed for kind in resources.get("kinds") or ()]
 
 
-def guesses(resources: Iterable[MatchedResource], path: str) -> list[ImportRemark]:
-    """Return a remark for each kind whose resource follows from its name only."""
-    found: list[ImportRemark] = []
+def note_guesses(resources: Iterable[MatchedResource], path: str, notes: Notes) -> None:
+    """Add a remark for each kind whose resource follows from its name only."""
     for each in resources:
         if not each.derived:
             continue
@@ -65,8 +64,7 @@ def guesses(resources: Iterable[MatchedResource], path: str) -> list[ImportRemar
         )
         near = nearest(kind, {name for _, name in BUILTIN_KINDS}, _CLOSE)
         message += f"; did you mean {near}?" if near and near != kind else ""
-        found.append(ImportRemark(path, message))
-    return list(dict.fromkeys(found))
+        notes.remark(path, message)
 
 
 def namespace_of(found: Iterable[MatchedResource], *, namespaced: bool = False) -> str:

@@ -1,5 +1,7 @@
 """The patches of a rule without a foreach, as mutations."""
 
+from collections.abc import Iterable
+
 from policyd._core.schema.types import Field, Relation
 from policyd.importers.jmespath.interpolation import has_variables
 from policyd.importers.jmespath.terms import single
@@ -14,9 +16,8 @@ from policyd.importers.kyverno.mutate.operations import (
 )
 from policyd.importers.kyverno.mutate.pointers import PathStep, Pointer
 from policyd.importers.kyverno.mutate.texts import cel, overlay_value
-from policyd.importers.kyverno.rule_parts import RuleParts
-from policyd.importers.model import Refused
-from policyd.json_types import JSON, FieldPath, JSONObject
+from policyd.importers.model import Notes, Refused
+from policyd.json_types import JSON, JSONObject
 from policyd.pattern.marks import Mark
 
 _ONCE = "unlike in Kyverno, an item that is there already is not added again"
@@ -24,34 +25,42 @@ _APPEND: JSONObject = {"$patch": "append"}
 RuleSchemas = list[Field] | None
 
 
-def strategic_merge(tree: JSON, schemas: RuleSchemas, scope: Vocabulary, path: str) -> RuleParts:
+def strategic_merge(
+    tree: JSON, schemas: RuleSchemas, scope: Vocabulary, path: str, notes: Notes
+) -> JSONObject:
     """Return a ``patchStrategicMerge`` as a mutation. Raises Refused."""
     if not isinstance(tree, dict):
         raise Refused(path, "a map is expected")
     if schemas is None:
-        expression = merged_as_json_patch(tree, surroundings(None, scope), path)
-        return RuleParts({"mutations": [as_json_patch(expression)]})
-    merge = Merge(scope)
-    found = [merge.map(tree, each, path) for each in schemas]
-    if any(each != found[0] for each in found):
+        return as_json_patch(merged_as_json_patch(tree, surroundings(None, scope), path))
+    merge = Merge(scope, notes)
+    return overlay(same_for_all((merge.map(tree, each, path) for each in schemas), path))
+
+
+def same_for_all(overlays: Iterable[JSON], path: str) -> JSON:
+    """Return what is the overlay for all kinds of a rule; Refused if it depends on the kind."""
+    first, *others = overlays
+    if any(each != first for each in others):
         raise Refused(path, "the kinds of the rule merge this in different ways")
-    remarks = tuple(dict.fromkeys(merge.remarks))
-    return RuleParts({"mutations": [overlay(found[0])]}, remarks)
+    return first
 
 
-def json_patch(patch: JSON, schemas: RuleSchemas, scope: Vocabulary, path: str) -> RuleParts:
+def json_patch(
+    patch: JSON, schemas: RuleSchemas, scope: Vocabulary, path: str, notes: Notes
+) -> JSONObject:
     """Return a ``patchesJson6902`` as a mutation. Raises Refused."""
     operations = read_operations(patch, scope, path)
     tree = as_overlay(operations)
     if schemas is not None and tree is not None:
         found = [with_marks(tree, each, scope, path) for each in schemas]
         if found[0] is not None and all(each == found[0] for each in found):
-            comments: dict[FieldPath, str] = {("mutations", 0): _ONCE} if _appends(found[0]) else {}
-            return RuleParts({"mutations": [overlay(found[0])]}, comments=comments)
+            if _appends(found[0]):
+                notes.comments["mutations", 0] = _ONCE
+            return overlay(found[0])
     written = LenientPatch(surroundings(schemas, scope))
     for operation in operations:
         written.add(operation)
-    return RuleParts({"mutations": [as_json_patch(written.expression())]})
+    return as_json_patch(written.expression())
 
 
 def with_marks(tree: JSONObject, at: Field, scope: Vocabulary, path: str) -> JSONObject | None:

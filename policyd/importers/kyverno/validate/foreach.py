@@ -20,9 +20,8 @@ from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
 from policyd.importers.kyverno.conditions import holds
 from policyd.importers.kyverno.context import bound
 from policyd.importers.kyverno.plain_lists import plain_lists
-from policyd.importers.kyverno.rule_parts import RuleParts
 from policyd.importers.kyverno.validate.patterns import converted
-from policyd.importers.model import ImportRemark, Refused, refusing
+from policyd.importers.model import Notes, Refused, refusing
 from policyd.json_types import JSON, JSONObject
 from policyd.pattern import compile_pattern
 from policyd.pattern.marks import Mark, marked
@@ -36,28 +35,28 @@ _LEVELS = {
 }
 
 
-def parts(loops: list[JSONObject], path: str, scope: Vocabulary) -> RuleParts:
+def validations(
+    loops: list[JSONObject], path: str, scope: Vocabulary, notes: Notes
+) -> list[JSONObject]:
     """Return the validations of all loops; patterns on plain lists become one pattern."""
     if not loops:
         raise Refused(path, "expected a list of loops")
-    validations: list[JSONObject] = []
-    remarks: list[ImportRemark] = []
+    result: list[JSONObject] = []
     for index, loop in enumerate(loops):
         at = f"{path}[{index}]"
-        found = _as_pattern(loop, at, remarks)
+        found = _as_pattern(loop, at, notes)
         if found is None:
-            validations.append({"expression": _expression(loop, at, scope, 0).text})
+            result.append({"expression": _expression(loop, at, scope, 0).text})
             continue
-        last = validations[-1].get("pattern") if validations else None
-        joined = _joined(last, found)
+        joined = _joined(result[-1].get("pattern") if result else None, found)
         if joined is None:
-            validations.append({"pattern": found})
+            result.append({"pattern": found})
         else:
-            validations[-1] = {"pattern": joined}
-    return RuleParts({"validations": validations}, tuple(remarks))
+            result[-1] = {"pattern": joined}
+    return result
 
 
-def _as_pattern(loop: JSONObject, path: str, remarks: list[ImportRemark]) -> JSON:
+def _as_pattern(loop: JSONObject, path: str, notes: Notes) -> JSON:
     """Return a pattern that checks each item of plain lists, wherever they are present; None if the
     loop is something else.
     """
@@ -66,8 +65,7 @@ def _as_pattern(loop: JSONObject, path: str, remarks: list[ImportRemark]) -> JSO
         return None
     if loop.get("preconditions") or loop.get("context"):
         return None
-    pattern, more = converted(loop["pattern"], f"{path}.pattern")
-    remarks += more
+    pattern = converted(loop["pattern"], f"{path}.pattern", notes)
     tree: JSON = {_if_present(name, "containers"): [pattern] for name in lists.names}
     for name in reversed(lists.parents):
         # All objects that have such lists have spec and metadata.
@@ -142,16 +140,17 @@ def _test(loop: JSONObject, path: str, scope: Vocabulary, name: str, depth: int)
 
 
 def _matches(tree: JSON, path: str, name: str) -> Cel:
-    pattern, remarks = converted(tree, path)
-    for each in remarks:
+    notes = Notes()
+    pattern = converted(tree, path, notes)
+    for each in notes.remarks:
         raise Refused(each.path, each.message)
     test = admits(compile_pattern(pattern).root, name, 0)
     return Cel(test.text, _LEVELS[test.rank])
 
 
-def admitted(deny: JSON, path: str, scope: Vocabulary) -> Cel:
+def admitted(deny: JSONObject, path: str, scope: Vocabulary) -> Cel:
     """Return CEL that is true if the conditions of ``deny`` do not hold; without conditions it
     never is.
     """
-    conditions = deny.get("conditions") if isinstance(deny, dict) else None
+    conditions = deny.get("conditions")
     return negated(holds(conditions, scope, f"{path}.conditions")) if conditions else FALSE
