@@ -12,6 +12,7 @@ from policyd.cel.syntax.ast import Call
 from policyd.cel.syntax.recursion import nodes
 from policyd.errors import Problem
 from policyd.export.model import ExportedPart, ExportedPolicy, Reason
+from policyd.export.served import KINDS
 from policyd.json_types import JSONObject
 from policyd.policy.compile.checked import checked_expressions
 from policyd.policy.compile.compiler import check
@@ -114,13 +115,9 @@ def with_free_names(policies: Sequence[ExportedPolicy]) -> tuple[ExportedPolicy,
 def _claims(policy: ExportedPolicy) -> Iterator[tuple[int, _Name]]:
     own = policy.kind == "Policy"
     for part in policy.parts:
-        kind = _KINDS[part.webhook]
-        yield int(own), (kind, policy.name)
+        yield int(own), (KINDS[part.webhook], policy.name)
         for name in _names(part.documents):
             yield int(own) + int(name[1] != policy.name), name
-
-
-_KINDS = {"validate": "ValidatingAdmissionPolicy", "mutate": "MutatingAdmissionPolicy"}
 
 
 def _named(

@@ -10,17 +10,15 @@ from policyd.export.model import Reason, shown_path
 from policyd.export.mutating.affected import Affected
 from policyd.export.mutating.mutations import MutationTranslator
 from policyd.export.mutating.reads import ALL, read_by, read_by_overlay
+from policyd.export.policy_views import PolicySource
 from policyd.mutation.schemas.schemas import KindSchema
 from policyd.policy.model.expressions import HeldMutation
-from policyd.policy.model.kinds import Policy
 from policyd.versions import KubernetesVersion
 
 
-def affected_by_defaults(
-    policy: Policy, translator: MutationTranslator, version: KubernetesVersion
-) -> Iterator[Reason]:
+def affected_by_defaults(source: PolicySource, translator: MutationTranslator) -> Iterator[Reason]:
     """Yield why a mutation may see a default that it does not see in policyd."""
-    spec = policy.spec
+    spec, version = source.spec, source.version
     again = spec.reinvocation_policy == "IfNeeded"
     mutations = translator.mutations
     if len(mutations) < 2 and not again:
@@ -29,45 +27,33 @@ def affected_by_defaults(
     if again:
         for condition in spec.match_conditions:
             shared |= read_by(condition.expression, version)
-    for schema in translator.kinds.schemas:
-        written: set[str] = set()
-        if again:
-            for each in mutations:
-                written |= _affected(each, schema, translator, version)
-        for each in mutations:
-            read = shared | _read(each, schema, translator, version)
-            found = sorted(written if ALL in read else written & read)
+    for schema in translator.schemas:
+        effects = [_effects(each, schema, translator, version) for each in mutations]
+        written = set[str]().union(*(own for _, own in effects)) if again else set()
+        for each, (read, own) in zip(mutations, effects, strict=True):
+            seen = shared | read
+            found = sorted(written if ALL in seen else written & seen)
             if found:
                 yield Reason(
                     shown_path(each.path),
                     "it runs after a mutation, when the API server has set the defaults of new "
                     f"fields, and may see the default of {found[0]}",
                 )
-            written |= _affected(each, schema, translator, version)
+            written |= own
 
 
-def _affected(
+def _effects(
     each: HeldMutation,
     schema: KindSchema,
     translator: MutationTranslator,
     version: KubernetesVersion,
-) -> frozenset[str]:
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the fields that a mutation reads, and those that may get a default because of it."""
     found = Affected(schema, version)
     overlay = translator.overlays.get(each.index)
     if overlay is not None:
         found.overlay(overlay.tree, schema.root, existing=True)
-    else:
-        found.expression(each.kind.patch_type, each.held["expression"])
-    return found.result()
-
-
-def _read(
-    each: HeldMutation,
-    schema: KindSchema,
-    translator: MutationTranslator,
-    version: KubernetesVersion,
-) -> frozenset[str]:
-    overlay = translator.overlays.get(each.index)
-    if overlay is not None:
-        return read_by_overlay(overlay, schema.root, version)
-    return read_by(each.held["expression"], version)
+        return read_by_overlay(overlay, schema.root, version), found.result()
+    text = each.held["expression"]
+    found.expression(each.kind.patch_type, text)
+    return read_by(text, version), found.result()
