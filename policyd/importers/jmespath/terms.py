@@ -142,6 +142,17 @@ def first_of(first: CelTerm, second: CelTerm) -> CelTerm:
     return _with_default(first, second)
 
 
+def or_empty_text(term: CelTerm) -> CelTerm | None:
+    """Return ``x`` of ``x || ''``; None for any other value."""
+    if (
+        isinstance(term, Either)
+        and isinstance(term.second, Constant)
+        and term.second.constant == ""
+    ):
+        return term.first
+    return None
+
+
 def or_null(term: CelTerm) -> str:
     """Return the CEL of a value; null, and not an error, if both sides of ``||`` are missing."""
     if not isinstance(term, Either) or not term.may_be_missing:
@@ -210,7 +221,7 @@ def equality(left: CelTerm, right: CelTerm) -> Cel:
     if isinstance(right, Constant):
         return _equals(left, right)
     if left.may_be_missing or right.may_be_missing:
-        return relation(_optional(left), "==", _optional(right))
+        return relation(single(left).optional(), "==", single(right).optional())
     return relation(left.text(MEMBER), "==", right.text(MEMBER))
 
 
@@ -225,16 +236,8 @@ def _equals(left: CelTerm, right: Constant) -> Cel:
         return relation(f"dyn({one})" if one.startswith("double(") else one, "==", right.text())
     neutral = {"string": "''", "number": "0", "bool": "false"}.get(right.kind.name)
     if neutral is None or neutral == right.text():
-        return relation(_optional(left), "==", f"optional.of({right.text()})")
+        return relation(single(left).optional(), "==", f"optional.of({right.text()})")
     return relation(left.or_value(neutral), "==", right.text())
-
-
-def _optional(term: CelTerm) -> str:
-    if isinstance(term, CelValue):
-        return term.optional()
-    need = term.presence()
-    some = f"optional.of({term.text()})"
-    return some if need is None else f"({need.at(RELATION)} ? {some} : optional.none())"
 
 
 def is_true(value: object) -> bool:

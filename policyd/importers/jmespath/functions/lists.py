@@ -1,5 +1,7 @@
 """Functions of lists and maps."""
 
+from functools import partial
+
 from policyd.importers.jmespath.cel import (
     MEMBER,
     SUM,
@@ -14,7 +16,7 @@ from policyd.importers.jmespath.cel import (
 from policyd.importers.jmespath.functions.scalars import Function
 from policyd.importers.jmespath.kinds import BOOL, MAP, NUMBER, STRING, JsonKind
 from policyd.importers.jmespath.streams import CelList, Generator
-from policyd.importers.jmespath.terms import CelTerm, Either, equality, first_of, single
+from policyd.importers.jmespath.terms import CelTerm, equality, first_of, or_empty_text, single
 from policyd.importers.jmespath.values import CelValue, Constant, Count, Nulls, Ordered
 from policyd.importers.jmespath.vocabulary import NotTranslatable
 
@@ -26,14 +28,9 @@ def _length(taken: frozenset[str], whole: CelTerm) -> CelTerm:
         some = whole.exists(lambda each: each.presence() or TRUE, strict=True)
         simple = whole.whole is not None
         return Count(whole.size(), NUMBER, some=None if simple else some)
-    if isinstance(whole, Either) and _is_empty_text(whole.second):
-        return _length(taken, first_of(whole.first, _NOTHING))
+    if (value := or_empty_text(whole)) is not None:  # as long as x, whatever is empty of it
+        return _length(taken, first_of(value, _NOTHING))
     return CelValue(Cel(f"size({whole.text()})"), NUMBER)
-
-
-def _is_empty_text(term: CelTerm) -> bool:
-    # `x || ''` is as long as x, whatever is empty of it.
-    return isinstance(term, Constant) and term.constant == ""
 
 
 def _contains(taken: frozenset[str], whole: CelTerm, part: CelTerm) -> CelTerm:
@@ -109,22 +106,15 @@ def _label_match(taken: frozenset[str], *both: CelTerm) -> CelTerm:
     return CelValue(Cel(f"{wanted}.all({key}, {value}, {holds})"), BOOL)
 
 
-def _most(name: str) -> Function:
-    def function(taken: frozenset[str], whole: CelTerm) -> CelTerm:
-        return CelValue(_untyped(f"{whole.text(MEMBER)}.{name}()", whole), whole.kind.items)
-
-    return function
+def _most(name: str, taken: frozenset[str], whole: CelTerm) -> CelTerm:
+    return CelValue(_untyped(f"{whole.text(MEMBER)}.{name}()", whole), whole.kind.items)
 
 
-def _ordered(name: str) -> Function:
-    def function(taken: frozenset[str], whole: CelTerm) -> CelTerm:
-        if whole.kind.name not in ("list", "any"):
-            raise NotTranslatable(f"`{name}()` of anything but a list has no counterpart")
-        text = _untyped(f"{whole.text(MEMBER)}.{name}()", whole)
-        needs = whole.presence()
-        return Ordered(text, whole.kind, needs=needs, name=whole.name, items=whole)
-
-    return function
+def _ordered(name: str, taken: frozenset[str], whole: CelTerm) -> CelTerm:
+    if whole.kind.name not in ("list", "any"):
+        raise NotTranslatable(f"`{name}()` of anything but a list has no counterpart")
+    text = _untyped(f"{whole.text(MEMBER)}.{name}()", whole)
+    return Ordered(text, whole.kind, needs=whole.presence(), name=whole.name, items=whole)
 
 
 def _untyped(text: str, whole: CelTerm) -> Cel:
@@ -143,8 +133,8 @@ LISTS: dict[str, tuple[int | None, Function]] = {
     "merge": (None, _merge),
     "sum": (1, _sum),
     "label_match": (2, _label_match),
-    "min": (1, _most("min")),
-    "max": (1, _most("max")),
-    "sort": (1, _ordered("sort")),
-    "reverse": (1, _ordered("reverse")),
+    "min": (1, partial(_most, "min")),
+    "max": (1, partial(_most, "max")),
+    "sort": (1, partial(_ordered, "sort")),
+    "reverse": (1, partial(_ordered, "reverse")),
 }

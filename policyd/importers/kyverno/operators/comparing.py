@@ -22,7 +22,7 @@ from policyd.importers.jmespath.globs import globbed, has_wildcards, like, match
 from policyd.importers.jmespath.images import ImageRegistry
 from policyd.importers.jmespath.kinds import SCALARS
 from policyd.importers.jmespath.streams import CelList
-from policyd.importers.jmespath.terms import CelTerm, Either, single
+from policyd.importers.jmespath.terms import CelTerm, or_empty_text, single
 from policyd.importers.jmespath.values import Constant, Count, Joined
 from policyd.importers.jmespath.vocabulary import NotTranslatable
 from policyd.importers.kyverno.operators.finding import needs
@@ -44,18 +44,14 @@ def not_equals(key: CelTerm, value: CelTerm) -> Cel:
     return every(*needs(key), negated(_equal(key, value)))
 
 
-def ordered(key: CelTerm, sign: str, value: CelTerm) -> Cel:
+def ordered(sign: str, key: CelTerm, value: CelTerm) -> Cel:
     """Return CEL that is true where `GreaterThan` (`>`) and its like are."""
     for one in (key, value):
-        if (
-            isinstance(one, Either)
-            and isinstance(one.second, Constant)
-            and one.second.constant == ""
-        ):
-            # `x || ''`: an empty string is neither more nor less than anything.
-            first, need = one.first, one.first.presence()
+        if (first := or_empty_text(one)) is not None:
+            # An empty string is neither more nor less than anything.
+            need = first.presence()
             sides = (first, value) if one is key else (key, first)
-            return every(*([] if need is None else [need]), ordered(sides[0], sign, sides[1]))
+            return every(*([] if need is None else [need]), ordered(sign, *sides))
     return every(*needs(key), *needs(value), _ordered(key, sign, value))
 
 

@@ -64,17 +64,18 @@ def _in_list(key: CelValue, items: CelList) -> Cel:
     element = items.element
     pattern = _pattern(key) or (isinstance(element, Joined) and element.is_pattern)
     if isinstance(element, ImageRegistry) and isinstance(key, Constant):
-        return items.exists(lambda each: _present(each, _in_written(each, key.constant)))
+        return items.exists(lambda each: present(each, _in_written(each, key.constant)))
     if not pattern and items.name not in _RULES | _PATTERNS:
         if (inside := items.has(key.text(SUM))) is not None:
             return inside
         return items.exists(
-            lambda each: _present(each, relation(each.text(SUM), "==", key.text(SUM)))
+            lambda each: present(each, relation(each.text(SUM), "==", key.text(SUM)))
         )
-    return items.exists(lambda each: _present(each, _alike(key, each)))
+    return items.exists(lambda each: present(each, _alike(key, each)))
 
 
-def _present(item: CelValue, holds: Cel) -> Cel:
+def present(item: CelValue, holds: Cel) -> Cel:
+    """Return CEL that is true if an item is there, and a condition on it holds."""
     need = item.presence()
     return holds if need is None else every(need, holds)
 

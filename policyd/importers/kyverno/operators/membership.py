@@ -4,33 +4,25 @@ is one value or a list.
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal
 
-from policyd.importers.jmespath.cel import (
-    FALSE,
-    TRUE,
-    Cel,
-    every,
-    negated,
-    relation,
-    some,
-)
+from policyd.importers.jmespath.cel import Cel, every, negated, relation, some
 from policyd.importers.jmespath.reading import constant
 from policyd.importers.jmespath.streams import CelList
 from policyd.importers.jmespath.terms import CelTerm, Either, Several, single
 from policyd.importers.jmespath.values import CelValue, Constant
-from policyd.importers.kyverno.operators.finding import has_all, is_in, needs
+from policyd.importers.kyverno.operators.finding import has_all, is_in, needs, present
 from policyd.json_types import JSON
 
-_Quantifier = Literal["any", "all"]
 _Test = Callable[[CelValue], Cel]
+# Of the tests of several keys, one or all must hold: ``some`` or ``every``.
+_Quantifier = Callable[..., Cel]
 
 
 def any_in(key: CelTerm, value: CelTerm) -> Cel:
     """Return CEL that is true where `AnyIn` is: any key is in the value."""
     if _written_list(key) is not None and isinstance(value, CelList):
         key, value = value, key
-    return _asked("any", key, lambda each: is_in(each, value))
+    return _asked(some, key, lambda each: is_in(each, value))
 
 
 def all_in(key: CelTerm, value: CelTerm) -> Cel:
@@ -38,7 +30,7 @@ def all_in(key: CelTerm, value: CelTerm) -> Cel:
     written = _written_list(key)
     if written is not None and (found := has_all(value, written)) is not None:
         return found
-    return _asked("all", key, lambda each: is_in(each, value))
+    return _asked(every, key, lambda each: is_in(each, value))
 
 
 def any_not_in(key: CelTerm, value: CelTerm) -> Cel:
@@ -47,33 +39,30 @@ def any_not_in(key: CelTerm, value: CelTerm) -> Cel:
     sure = _sure(value)
     if written is not None and (found := has_all(sure, written)) is not None:
         return every(*needs(value), negated(found))
-    absent = _asked("any", key, lambda each: negated(is_in(each, sure)))
+    absent = _asked(some, key, lambda each: negated(is_in(each, sure)))
     return every(*needs(value), absent)
 
 
 def all_not_in(key: CelTerm, value: CelTerm) -> Cel:
     """Return CEL that is true where `AllNotIn` is: no key is in the value."""
     sure = _sure(value)
-    absent = _asked("all", key, lambda each: negated(is_in(each, sure)))
+    absent = _asked(every, key, lambda each: negated(is_in(each, sure)))
     return every(*needs(value), absent)
 
 
 def _asked(quantifier: _Quantifier, key: CelTerm, test: _Test) -> Cel:
     written = _written_list(key)
     if written is not None:
-        tests = [test(constant(each)) for each in written]
-        return some(*tests) if quantifier == "any" else every(*tests)
+        return quantifier(*(test(constant(each)) for each in written))
     if isinstance(key, Several):
-        tests = [_asked(quantifier, each, test) for each in key.parts]
-        return some(*tests) if quantifier == "any" else every(*tests)
+        return quantifier(*(_asked(quantifier, each, test) for each in key.parts))
     if isinstance(key, Either):
         return _either(quantifier, key, test)
     if not isinstance(key, CelList):
         return every(*needs(key), test(key))
-    if quantifier == "any":
-        return key.exists(lambda each: _of_element(each, test, FALSE))
-    asked = key.sure().every(lambda each: _of_element(each, test, TRUE))
-    return every(*needs(key), asked)
+    if quantifier is some:
+        return key.exists(lambda each: present(each, test(each)))
+    return every(*needs(key), key.sure().every(lambda each: _absent_or(each, test)))
 
 
 def _sure(value: CelTerm) -> CelTerm:
@@ -81,13 +70,9 @@ def _sure(value: CelTerm) -> CelTerm:
     return value.sure() if isinstance(value, CelList) else value
 
 
-def _of_element(element: CelValue, test: _Test, missing: Cel) -> Cel:
+def _absent_or(element: CelValue, test: _Test) -> Cel:
     need = element.presence()
-    if need is None:
-        return test(element)
-    if missing == FALSE:
-        return every(need, test(element))
-    return some(negated(need), test(element))
+    return test(element) if need is None else some(negated(need), test(element))
 
 
 def _either(quantifier: _Quantifier, key: Either, test: _Test) -> Cel:
@@ -98,7 +83,7 @@ def _either(quantifier: _Quantifier, key: Either, test: _Test) -> Cel:
     other = test(single(key.second))
     asked = _asked(quantifier, items, test)
     size = items.size().text
-    if quantifier == "any":
+    if quantifier is some:
         return some(every(relation(size, "==", "0"), other), asked)
     return every(some(relation(size, ">", "0"), other), asked)
 
