@@ -55,8 +55,11 @@ def checked(
             name = document["metadata"]["name"]
             text = f"{name} has {size:,} bytes; etcd accepts {_MAX_BYTES:,}"
             reasons["spec", text] = Reason("spec", text)
-    for each in (*_problems(part.documents, sources), *_too_new(sources)):
-        name = part.documents[_number(each.file)]["metadata"]["name"]
+    for each in (*check(sources), *_too_new(sources)):
+        number = _number(each.file)
+        if each.severity != "error" or number >= len(part.documents):
+            continue
+        name = part.documents[number]["metadata"]["name"]
         text = f"invalid in Kubernetes {version}: {name}: {each.path}: {each.message}"
         # The policies for pod templates have the problems of that for Pods.
         reasons.setdefault((each.path, each.message), Reason("spec", text))
@@ -82,15 +85,6 @@ def _too_new(sources: Sources) -> Iterator[Problem]:
 def _number(file: str) -> int:
     """Return the index of a document, given the name under which it is loaded."""
     return int(file.removeprefix("documents[").removesuffix("]"))
-
-
-def _problems(documents: Sequence[JSONObject], sources: Sources) -> list[Problem]:
-    """Return the problems of documents."""
-    return [
-        problem
-        for problem in check(sources)
-        if problem.severity == "error" and _number(problem.file) < len(documents)
-    ]
 
 
 def with_free_names(policies: Sequence[ExportedPolicy]) -> tuple[ExportedPolicy, ...]:

@@ -17,20 +17,16 @@ from policyd._core.pattern.checks import (
     SomeKey,
 )
 from policyd._core.pattern.leaves import ExistsCheck, LeafCheck, ListCheck
+from policyd.export.expressions.cel import FALSE, OR, TRUE, Cel, relation
 from policyd.export.patterns.loops import ListLoops
 from policyd.export.patterns.scalars import fits
 from policyd.export.patterns.text import (
-    FALSE,
-    TRUE,
-    Bool,
     Path,
-    Rank,
     every,
     found,
     has_type,
     negated,
     present,
-    relation,
     selected,
     some,
 )
@@ -66,7 +62,7 @@ class RowWriter:
         fit = admits(check, value, depth)
         return self._of_others(check, value, path, depth, fit=fit, there=TRUE, own=own)
 
-    def _of_map(self, check: MapCheck, value: str, path: Path, depth: int, absent: Bool) -> str:
+    def _of_map(self, check: MapCheck, value: str, path: Path, depth: int, absent: Cel) -> str:
         """Return the rows of what must be a map, of which ``absent`` is true if it is missing."""
         return _chosen(
             *([] if absent == FALSE else [(absent, self._absent(check, path))]),
@@ -81,8 +77,8 @@ class RowWriter:
         path: Path,
         depth: int,
         *,
-        fit: Bool,
-        there: Bool,
+        fit: Cel,
+        there: Cel,
         own: str,
     ) -> str:
         """Return the rows of any other value: none if it is ``fit``. ``there``: it is not missing;
@@ -105,7 +101,7 @@ class RowWriter:
             return NONE
         rows = _joined([self._entry(each, value, path, depth) for each in check.entries])
         conditions = every(*(entry_holds(each, value, depth) for each in check.conditions))
-        return rows if conditions == TRUE else f"({conditions.within(Rank.OR)} ? {rows} : {NONE})"
+        return rows if conditions == TRUE else f"({conditions.at(OR)} ? {rows} : {NONE})"
 
     def _entry(self, entry: PatternEntry, value: str, path: Path, depth: int) -> str:
         """Return the rows of a key of a map."""
@@ -177,7 +173,7 @@ class RowWriter:
         item = f"item{depth + 1}" if depth else "item"
         rows = []
         for each in check.wanted:
-            there = Bool(f"{value}.exists({item}, {holds(each, item, depth + 1).text})")
+            there = Cel(f"{value}.exists({item}, {holds(each, item, depth + 1).text})")
             row = self._row(path, f"at least one {each.expected}", value)
             rows.append(_chosen((there, NONE), other=row))
         return _joined(rows)
@@ -203,16 +199,16 @@ class RowWriter:
         if isinstance(entry, EachKey):
             return loop
         none = self._row(path.below(entry.key), check.expected, ABSENT)
-        any_key = Bool(f"{value}.exists({key}, {named.text})")
+        any_key = Cel(f"{value}.exists({key}, {named.text})")
         return _chosen((entry_admits(entry, value, depth), NONE), (any_key, loop), other=none)
 
     def _row(self, path: Path, expected: str, value: str) -> str:
         return f"[{self.wording.row(path, expected, value)}]"
 
 
-def _chosen(*choices: tuple[Bool, str], other: str) -> str:
+def _chosen(*choices: tuple[Cel, str], other: str) -> str:
     """Return the rows of the first condition that is true."""
-    chain = "".join(f"{test.within(Rank.OR)} ? {rows} : " for test, rows in choices)
+    chain = "".join(f"{test.at(OR)} ? {rows} : " for test, rows in choices)
     return f"({chain}{other})"
 
 

@@ -4,8 +4,10 @@ A constraint becomes a Policy: ``match`` becomes matchConstraints and matchCondi
 ``parameters`` become inline ``params``. Fields: Gatekeeper pkg/drivers/k8scel/schema/schema.go.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 from policyd.defaulting.custom import add_defaults
 from policyd.defaulting.go_values import copied
@@ -24,7 +26,6 @@ from policyd.importers.fields import (
     strings,
     tidy,
 )
-from policyd.importers.gatekeeper.equivalents import refusal
 from policyd.importers.gatekeeper.matching import matched
 from policyd.importers.model import (
     Imported,
@@ -96,6 +97,11 @@ def parameters_of(constraint: JSONObject, schema: JSON) -> JSONObject:
     return found
 
 
+# Policies of ``policies/`` that do what a template of the Gatekeeper library does in Rego, by its
+# name. They were written apart, so messages and parameters differ.
+EQUIVALENTS: Mapping[str, str] = json.loads(
+    Path(__file__).with_name("equivalents.json").read_bytes()
+)
 _ENGINE = "K8sNativeValidation"
 _CONSTRAINTS = "constraints.gatekeeper.sh"
 _SOURCE = (
@@ -106,8 +112,7 @@ _SOURCE = (
     "generateVAP",  # whether Gatekeeper makes a ValidatingAdmissionPolicy of it
 )
 _SPEC = ("match", "parameters", "enforcementAction", "scopedEnforcementActions")
-_KIND = ("K8sNativeValidation",)
-_REGO = ("Rego",)
+_KIND = (_ENGINE,)
 # Annotations of a template: those that a Policy has a field or another name for.
 _ANNOTATIONS = ("description", "metadata.gatekeeper.sh/version")
 
@@ -117,7 +122,8 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
     try:
         template = _Template(document)
     except Refused as refused:
-        kinds = _KIND if _has_cel(document) else _REGO
+        has_cel = f"'engine': '{_ENGINE}'" in str(document.raw.get("spec"))
+        kinds = _KIND if has_cel else ("Rego",)
         return [Imported(document, reasons=(refused.finding,), kind_of_rule=kinds)]
     constraints = [
         each for each in others if each.group == _CONSTRAINTS and each.kind == template.kind
@@ -154,7 +160,10 @@ class _Template:
                     code, "source", self._path.removesuffix(".source"), _SOURCE
                 )
                 return
-        raise Refused("spec.targets[0]", refusal(document.name))
+        text = "it is written in Rego only, which is not translated"
+        if same := EQUIVALENTS.get(document.name):
+            text = f"{text}; {same} of policyd's library is about the same"
+        raise Refused("spec.targets[0]", text)
 
     def converted(
         self, constraint: Document, others: Sequence[Document], notes: Notes
@@ -217,10 +226,6 @@ class _Template:
             elif text:
                 found[field] = one_line(str(text))
         return found
-
-
-def _has_cel(document: Document) -> bool:
-    return f"'engine': '{_ENGINE}'" in str(document.raw.get("spec"))
 
 
 _ACTIONS: Mapping[str, str] = {"deny": "Deny", "warn": "Warn", "dryrun": "Audit"}

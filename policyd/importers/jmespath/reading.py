@@ -12,17 +12,8 @@ from typing import Any
 import jmespath.exceptions
 import jmespath.parser
 
-from policyd.importers.jmespath.cel import (
-    SUM,
-    Cel,
-    every,
-    literal,
-    negated,
-    quoted,
-    relation,
-    some,
-    variable,
-)
+from policyd.export.expressions.cel import SUM, Cel, relation
+from policyd.importers.jmespath.cel import every, literal, negated, quoted, some, variable
 from policyd.importers.jmespath.functions import called
 from policyd.importers.jmespath.functions.scalars import joined
 from policyd.importers.jmespath.images import ContainerImages
@@ -78,7 +69,8 @@ def read(
     try:
         tree = jmespath.parser.Parser().parse(expression).parsed
     except (jmespath.exceptions.JMESPathError, ValueError, TypeError) as error:
-        raise NotTranslatable(f"`{expression}` is no JMESPath: {_first_line(error)}") from None
+        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise NotTranslatable(f"`{expression}` is no JMESPath: {why}") from None
     return _Reader(scope, inner or {}).term(tree, current)
 
 
@@ -270,7 +262,8 @@ class _Reader:
         inside = replace(self, scope=self.scope.inside(*stream.variables))
         if condition:
             stream = inside.filtered(stream, condition[0])
-        return replace(stream, element=_plain(inside.term(right, stream.element)))
+        element = inside.term(right, stream.element)
+        return replace(stream, element=single(element) if isinstance(element, Either) else element)
 
     def filtered(self, stream: CelList, condition: _Node) -> CelList:
         """Return the elements of a list for which a condition holds."""
@@ -360,11 +353,3 @@ def compared(operator: str, left: CelTerm, right: CelTerm) -> Cel:
     signs = {"lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
     needs = [need for each in (left, right) if (need := each.presence()) is not None]
     return every(*needs, relation(left.text(SUM), signs[operator], right.text(SUM)))
-
-
-def _plain(term: CelTerm) -> CelValue | CelList:
-    return single(term) if isinstance(term, Either) else term
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__

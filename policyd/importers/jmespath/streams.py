@@ -3,17 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from policyd.importers.jmespath.cel import (
-    MEMBER,
-    TERNARY,
-    TRUE,
-    Cel,
-    every,
-    exists,
-    negated,
-    relation,
-    some,
-)
+from policyd.export.expressions.cel import MEMBER, TERNARY, TRUE, Cel, relation
+from policyd.importers.jmespath.cel import every, exists, negated, some
 from policyd.importers.jmespath.kinds import JsonKind
 from policyd.importers.jmespath.values import CelValue
 

@@ -4,7 +4,7 @@ are null, false and what is empty; 0 is true.
 
 from dataclasses import dataclass, replace
 
-from policyd.importers.jmespath.cel import (
+from policyd.export.expressions.cel import (
     FALSE,
     MEMBER,
     RELATION,
@@ -12,11 +12,9 @@ from policyd.importers.jmespath.cel import (
     TERNARY,
     TRUE,
     Cel,
-    every,
-    negated,
     relation,
-    some,
 )
+from policyd.importers.jmespath.cel import every, negated, some
 from policyd.importers.jmespath.kinds import (
     ANY,
     BOOL,

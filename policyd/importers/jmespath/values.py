@@ -5,18 +5,8 @@ are written, not how expressions are read.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from policyd.importers.jmespath.cel import (
-    FALSE,
-    MEMBER,
-    RELATION,
-    SUM,
-    TERNARY,
-    Cel,
-    every,
-    is_field,
-    quoted,
-    relation,
-)
+from policyd.export.expressions.cel import FALSE, MEMBER, RELATION, SUM, TERNARY, Cel, relation
+from policyd.importers.jmespath.cel import every, is_field, quoted
 from policyd.importers.jmespath.kinds import ANY, STRING, JsonKind
 from policyd.policy.kinds.object_types import go_fields
 

@@ -6,7 +6,7 @@ them.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from policyd.importers.jmespath.cel import MEMBER, TERNARY, Cel
+from policyd.export.expressions.cel import MEMBER, TERNARY, Cel
 from policyd.importers.jmespath.kinds import ANY, MAP, STRING, JsonKind
 from policyd.importers.jmespath.terms import CelTerm
 from policyd.importers.jmespath.values import CelValue

@@ -105,7 +105,9 @@ def merged_constraints(policy: JSONObject, binding: JSONObject, path: str) -> JS
     found = dict(policy)
     theirs = objects(binding.get("resourceRules"), f"{path}.resourceRules")
     if theirs or binding.get("excludeResourceRules"):
-        _require_one_policy(policy, binding, path)
+        ours = policy.get("matchPolicy") or "Equivalent"
+        if ours != (binding.get("matchPolicy") or "Equivalent"):
+            raise Refused(f"{path}.matchPolicy", f"the policy has the matchPolicy {ours}")
     if theirs:
         own = objects(policy.get("resourceRules"), "spec.matchConstraints.resourceRules")
         rules = [rule for one in own for other in theirs for rule in _both(one, other, path)]
@@ -117,17 +119,11 @@ def merged_constraints(policy: JSONObject, binding: JSONObject, path: str) -> JS
         own = objects(policy.get("excludeResourceRules"), "spec.matchConstraints")
         found["excludeResourceRules"] = [*own, *excluded]
     for field in ("namespaceSelector", "objectSelector"):
-        ours = object_at(policy, field, "spec.matchConstraints")
-        selector = _selector(ours, object_at(binding, field, path), f"{path}.{field}")
+        given = object_at(policy, field, "spec.matchConstraints")
+        selector = _selector(given, object_at(binding, field, path), f"{path}.{field}")
         if selector:
             found[field] = selector
     return found
-
-
-def _require_one_policy(policy: JSONObject, binding: JSONObject, path: str) -> None:
-    ours = policy.get("matchPolicy") or "Equivalent"
-    if ours != (binding.get("matchPolicy") or "Equivalent"):
-        raise Refused(f"{path}.matchPolicy", f"the policy has the matchPolicy {ours}")
 
 
 def _selector(one: JSONObject, other: JSONObject, path: str) -> JSONObject:

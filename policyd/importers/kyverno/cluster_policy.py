@@ -47,7 +47,9 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
     except Refused as refusal:
         reasons.append(refusal.finding)
     left_out = [each for each in converted if each.reason is not None]
-    if reasons or len(left_out) == len(converted) > 0 or any(map(_decides_all, left_out)):
+    # Kyverno refuses a policy with a rule that has another form.
+    needed = any(not each.raw or _changes_objects(each.raw) for each in left_out)
+    if reasons or len(left_out) == len(converted) > 0 or needed:
         depends = len(left_out) < len(converted)
         reasons = [*(_reason(each, depends=depends) for each in left_out), *reasons]
         return [Imported(document, reasons=tuple(reasons), kind_of_rule=kinds)]
@@ -94,13 +96,6 @@ def _first_only(rules: Sequence[_Rule], notes: Notes) -> list[_Rule]:
         if not each.made:
             notes.remark("spec.applyRules", f"the rule {each.name} is left out: {never}")
     return result
-
-
-def _decides_all(rule: _Rule) -> bool:
-    """Return whether the other rules cannot do without a rule: Kyverno refuses a policy with one
-    that has another form.
-    """
-    return not rule.raw or _changes_objects(rule.raw)
 
 
 def _changes_objects(raw: JSONObject) -> bool:

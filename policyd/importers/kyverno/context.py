@@ -6,14 +6,14 @@ uses it.
 import json
 from dataclasses import replace
 
-from policyd.importers.jmespath.cel import Cel, is_field
+from policyd.export.expressions.cel import Cel
+from policyd.importers.jmespath.cel import is_field
 from policyd.importers.jmespath.interpolation import is_lenient, queried, term_of
 from policyd.importers.jmespath.reading import constant
 from policyd.importers.jmespath.terms import CelTerm
 from policyd.importers.jmespath.values import CelValue, Constant
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
-from policyd.importers.kyverno.api_calls import ListAnswer, called
-from policyd.importers.kyverno.global_context import referenced
+from policyd.importers.kyverno.api_calls import ListAnswer, called, referenced
 from policyd.importers.model import Refused
 from policyd.importers.reads import Unreadable
 from policyd.json_types import JSON, JSONObject

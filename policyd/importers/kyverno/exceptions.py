@@ -7,9 +7,10 @@ conditions, becomes a matchCondition. Fields: Kyverno api/kyverno/v2/policy_exce
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
+from policyd.export.expressions.cel import AND, TRUE, Cel, relation
 from policyd.export.expressions.selectors import selector_expression
 from policyd.importers.fields import object_at, objects, require_fields, strings
-from policyd.importers.jmespath.cel import AND, TRUE, Cel, every, literal, negated, relation, some
+from policyd.importers.jmespath.cel import every, literal, negated, some
 from policyd.importers.jmespath.globs import among, has_wildcards
 from policyd.importers.kyverno.matching.kinds import selected
 from policyd.importers.model import Refused, refusing
@@ -58,7 +59,14 @@ def exceptions(
         for index, entry in enumerate(_entries(object_at(spec, "match", path), f"{path}.match")):
             criteria = _criteria(entry, f"{path}.match")
             named = _kinds(entry, f"{path}.match")
-            exempt = kinds if named is None else _both(kinds, named)
+            # It may name some of the kinds, or one of any.
+            exempt = (
+                kinds
+                if named is None
+                else frozenset(
+                    each for each in named if any(fnmatchcase(each, kind) for kind in kinds)
+                )
+            )
             if not exempt:
                 continue
             name = document.name if index == 0 else f"{document.name}-{index + 1}"
@@ -123,13 +131,6 @@ def _kinds(entry: JSONObject, path: str) -> frozenset[str] | None:
             raise Refused(f"{path}.kinds", f"exceptions for {each} cannot be imported")
         found.append(selector.kind)
     return frozenset(found)
-
-
-def _both(kinds: frozenset[str], named: frozenset[str]) -> frozenset[str]:
-    """Return the kinds that an exception names, of those that a rule is about: it may name one of
-    any.
-    """
-    return frozenset(each for each in named if any(fnmatchcase(each, kind) for kind in kinds))
 
 
 def _criteria(entry: JSONObject, path: str) -> list[JSONObject]:

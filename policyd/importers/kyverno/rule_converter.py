@@ -177,9 +177,7 @@ class RuleConverter:
 
     def _vocabulary(self, found: Matching, scope: MatchScope) -> Vocabulary:
         kinds = {each.kind for each in found.targets}
-        present: set[str] = set(_PRESENT.get(next(iter(kinds)), ())) if len(kinds) == 1 else set()
-        if len(kinds) > 1:
-            present = set.intersection(*(set(_PRESENT.get(each, ())) for each in kinds))
+        present = set.intersection(*(set(_PRESENT.get(each, ())) for each in kinds))
         absent = absent_fields(found.targets, namespaced=bool(scope.namespace))
         matched = {
             (group, name): each.kind

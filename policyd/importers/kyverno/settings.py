@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from policyd.importers.jmespath.cel import FALSE, TRUE, Cel, every, negated, some
+from policyd.export.expressions.cel import FALSE, TRUE, Cel
+from policyd.importers.jmespath.cel import every, negated, some
 from policyd.importers.jmespath.globs import among, has_wildcards
 from policyd.importers.kyverno.matching import autogen
 from policyd.importers.kyverno.matching.filters import opposite, required_labels

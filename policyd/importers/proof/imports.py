@@ -12,7 +12,7 @@ from policyd.importers.checking import CheckedImport, checked
 from policyd.importers.kyverno.matching.autogen import generated_name
 from policyd.importers.model import Imported, ImportedDocument
 from policyd.importers.proof.files import TestFiles
-from policyd.importers.proof.given_values import substituted
+from policyd.importers.proof.kyverno_tests import substituted
 from policyd.importers.proof.rows import TestUnusable
 from policyd.importers.provenance import origin, provenance_of
 from policyd.json_types import JSONObject
@@ -132,7 +132,8 @@ class ImportedBefore:
 
         def policy(name: str, values: JSONObject) -> CheckedImport | None:
             one = _only(meant, name) or _only(self._imports, name)
-            if one is not None and _reads(one) and any(map(_stands_in, values)):
+            stands_in = any(each.partition(".")[0] != "request" for each in values)
+            if one is not None and stands_in and _reads(one):
                 raise TestUnusable(
                     "its values stand for objects that the policy reads: `policyd import --verify` "
                     "runs it with the policy of Kyverno"
@@ -159,10 +160,6 @@ def _reads(one: CheckedImport) -> bool:
     """Whether a policy uses objects that Kyverno would get from the cluster."""
     specs = [each.raw["spec"] for each in one.imported.documents]
     return any(spec.get("reads") or "namespaceObject" in json.dumps(spec) for spec in specs)
-
-
-def _stands_in(name: str) -> bool:
-    return name.partition(".")[0] != "request"
 
 
 def _only(imports: Iterable[CheckedImport], name: str) -> CheckedImport | None:

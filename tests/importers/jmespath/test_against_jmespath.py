@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from policyd._core.eval.program import Program
 from policyd.cel import Environment
 from policyd.errors import EvaluationError
-from policyd.importers.jmespath.cel import Cel
+from policyd.export.expressions.cel import Cel
 from policyd.importers.jmespath.reading import read
 from policyd.importers.jmespath.values import CelValue
 from policyd.importers.jmespath.vocabulary import Vocabulary

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 import policyd
+from policyd.export.expressions.cel import RELATION, Cel
 from policyd.importers.all import convert
-from policyd.importers.jmespath.cel import RELATION, Cel
 from policyd.importers.kyverno.exceptions import exceptions
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject

@@ -197,7 +197,7 @@ def conjunction(*parts: str) -> str:
     found = [part for part in parts if part]
     if len(found) <= 1:
         return "".join(found)
-    return " && ".join(f"({part})" if _loose(part) else part for part in found)
+    return " && ".join(f"({part})" if " || " in part or " ? " in part else part for part in found)
 
 
 def disjunction(*parts: str) -> str:
@@ -210,7 +210,3 @@ def disjunction(*parts: str) -> str:
 def negation(part: str) -> str:
     """Return that a part does not hold."""
     return f"!({part})"
-
-
-def _loose(part: str) -> bool:
-    return " || " in part or " ? " in part

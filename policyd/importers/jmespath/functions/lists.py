@@ -2,17 +2,8 @@
 
 from functools import partial
 
-from policyd.importers.jmespath.cel import (
-    MEMBER,
-    SUM,
-    TERNARY,
-    TRUE,
-    Cel,
-    every,
-    quoted,
-    relation,
-    variable,
-)
+from policyd.export.expressions.cel import MEMBER, SUM, TERNARY, TRUE, Cel, relation
+from policyd.importers.jmespath.cel import every, quoted, variable
 from policyd.importers.jmespath.functions.scalars import Function
 from policyd.importers.jmespath.kinds import BOOL, MAP, NUMBER, STRING, JsonKind
 from policyd.importers.jmespath.streams import CelList, Generator

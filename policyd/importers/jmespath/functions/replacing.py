@@ -4,7 +4,8 @@ line. CEL finds matches, but has no function that replaces them.
 
 import re
 
-from policyd.importers.jmespath.cel import MEMBER, TERNARY, Cel, quoted
+from policyd.export.expressions.cel import MEMBER, TERNARY, Cel
+from policyd.importers.jmespath.cel import quoted
 from policyd.importers.jmespath.functions.scalars import Function, as_string
 from policyd.importers.jmespath.kinds import STRING
 from policyd.importers.jmespath.terms import CelTerm

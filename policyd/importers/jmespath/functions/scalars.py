@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from policyd.importers.jmespath.cel import (
+from policyd.export.expressions.cel import (
     AND,
     MEMBER,
     PRODUCT,
@@ -11,11 +11,9 @@ from policyd.importers.jmespath.cel import (
     SUM,
     TERNARY,
     Cel,
-    every,
-    negated,
     relation,
-    some,
 )
+from policyd.importers.jmespath.cel import every, negated, some
 from policyd.importers.jmespath.globs import globbed, pattern_of
 from policyd.importers.jmespath.kinds import BOOL, NUMBER, STRING, STRINGS, JsonKind
 from policyd.importers.jmespath.terms import CelTerm, Several

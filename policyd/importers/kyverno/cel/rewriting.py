@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from policyd.cel.syntax.ast import Call, Expr, Ident, Select
 from policyd.cel.syntax.recursion import nodes
 from policyd.errors import CelSyntaxError
+from policyd.export.expressions.brackets import closing, end_of, tokens_of
 from policyd.export.expressions.occurrences import (
     Occurrence,
     Untranslatable,
@@ -17,7 +18,7 @@ from policyd.export.expressions.occurrences import (
     spliced,
 )
 from policyd.importers.fields import enclosed, tidy
-from policyd.importers.kyverno.cel.calls import SourceCall, calls_of, method_calls
+from policyd.importers.kyverno.cel.calls import SourceCall, calls_of
 from policyd.importers.kyverno.cel.libraries import parsed, require_known
 from policyd.importers.kyverno.cel.reads import (
     CACHED,
@@ -25,6 +26,7 @@ from policyd.importers.kyverno.cel.reads import (
     LISTS,
     OWN_NAMESPACE,
     literal_of,
+    operand,
     read_by,
 )
 from policyd.importers.model import Refused, refusing
@@ -145,7 +147,7 @@ class Rewriting:
             return self._read(call, rest)
         if len(call.arguments) != 1:
             return None
-        argument = _operand(call.arguments[0])
+        argument = operand(call.arguments[0])
         if call.name in _IMAGE:
             form = _IMAGE_FIELDS.get(call.field)
             return None if form is None else form.format(argument)
@@ -187,7 +189,7 @@ def _compared(text: str, call: SourceCall) -> tuple[str, int] | None:
     sign, quote, registry = found.groups()
     if len(call.arguments) != 1 or registry.endswith("docker.io"):
         return None
-    test = f"{_operand(call.arguments[0])}.startsWith({quote}{registry}/{quote})"
+    test = f"{operand(call.arguments[0])}.startsWith({quote}{registry}/{quote})"
     return f"!{test}" if sign == "!=" else test, found.end()
 
 
@@ -207,8 +209,13 @@ def without_idle_defaults(text: str) -> str:
         and node.target is not None
         and _is_plain(node.target)
     }
-    defaults = [call for call in method_calls(text, "orValue") if call.opening in idle]
-    return spliced(text, [TextEdit(call.start, call.end, "") for call in defaults])
+    tokens = tokens_of(text)
+    defaults = [
+        TextEdit(tokens[index - 2].pos, end_of(tokens[end]), "")
+        for index, token in enumerate(tokens)  # a call is where its parenthesis opens
+        if token.pos in idle and (end := closing(tokens, index)) is not None
+    ]
+    return spliced(text, defaults)
 
 
 def _is_plain(node: Expr) -> bool:
@@ -258,9 +265,3 @@ def params_in(value: JSON) -> list[JSONObject]:
             if param is not None and param not in found:
                 found.append(param)
     return found
-
-
-def _operand(argument: str) -> str:
-    """Return an argument as the target of a method."""
-    plain = all(part.isidentifier() for part in argument.split("."))
-    return argument if plain else f"({argument})"

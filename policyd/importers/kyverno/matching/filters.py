@@ -7,15 +7,8 @@ Kyverno compares the new object and, if it does not fit, the old one (pkg/engine
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from policyd.importers.jmespath.cel import (
-    TRUE,
-    Cel,
-    every,
-    negated,
-    quoted,
-    relation,
-    some,
-)
+from policyd.export.expressions.cel import TRUE, Cel, relation
+from policyd.importers.jmespath.cel import every, negated, quoted, some
 from policyd.importers.jmespath.globs import among, globbed, has_wildcards
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject

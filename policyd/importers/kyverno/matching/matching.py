@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from policyd.importers.jmespath.cel import FALSE, TRUE, Cel, every, negated, quoted, relation, some
+from policyd.export.expressions.cel import FALSE, TRUE, Cel, relation
+from policyd.importers.jmespath.cel import every, negated, quoted, some
 from policyd.importers.jmespath.globs import among
 from policyd.importers.kyverno.matching import autogen
 from policyd.importers.kyverno.matching.filters import (

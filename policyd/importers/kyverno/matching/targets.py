@@ -4,7 +4,8 @@ and whether it can be without a namespace.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from policyd.importers.jmespath.cel import TRUE, Cel, every, relation, some
+from policyd.export.expressions.cel import TRUE, Cel, relation
+from policyd.importers.jmespath.cel import every, some
 from policyd.importers.jmespath.globs import among
 from policyd.importers.kyverno.matching.kinds import MatchedResource, target
 from policyd.importers.model import Notes, refusing

@@ -16,6 +16,7 @@ from policyd.importers.kyverno.mutate.texts import cel
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
 
+# A variable that is a value, without quotes.
 _BARE = re.compile(r"(: +)(\{\{[^\n]*\}\})(?= *(?:\n|$))")
 _VALUED = ("add", "replace", "test")
 _FROM = ("move", "copy")
@@ -59,20 +60,15 @@ class Surroundings:
 
 def read_operations(patch: JSON, scope: Vocabulary, path: str) -> list[LenientOperation]:
     """Read a JSON Patch, which Kyverno has as a string of YAML or JSON. Raises Refused."""
+    if isinstance(patch, str):  # Kyverno replaces variables before it reads YAML
+        patch = _BARE.sub(lambda found: found[1] + "'" + found[2].replace("'", "''") + "'", patch)
     try:
-        items = yaml.safe_load(_quoted(patch)) if isinstance(patch, str) else patch
+        items = yaml.safe_load(patch) if isinstance(patch, str) else patch
     except yaml.YAMLError:
         raise Refused(path, "the string is no YAML") from None
     if not isinstance(items, list) or not items:
         raise Refused(path, "a list of operations is expected")
     return [_read(each, scope, f"{path}[{at}]") for at, each in enumerate(items)]
-
-
-def _quoted(patch: str) -> str:
-    """Return a patch with quotes around variables that are values: Kyverno replaces them before it
-    reads YAML.
-    """
-    return _BARE.sub(lambda found: found[1] + "'" + found[2].replace("'", "''") + "'", patch)
 
 
 def _read(item: JSON, scope: Vocabulary, path: str) -> LenientOperation:

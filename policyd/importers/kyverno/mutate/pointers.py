@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Self
 
 from policyd._core.schema.types import Field
+from policyd.export.expressions.cel import SUM
 from policyd.export.expressions.literals import string_literal
-from policyd.importers.jmespath.cel import SUM, is_field
+from policyd.importers.jmespath.cel import is_field
 from policyd.importers.jmespath.interpolation import has_variables, split_outside, term_of
 from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.mutate.texts import translated

@@ -6,7 +6,7 @@ null.
 from collections.abc import Callable
 from functools import partial
 
-from policyd.importers.jmespath.cel import Cel
+from policyd.export.expressions.cel import Cel
 from policyd.importers.jmespath.terms import CelTerm
 from policyd.importers.kyverno.operators.comparing import equals, not_equals, ordered
 from policyd.importers.kyverno.operators.membership import all_in, all_not_in, any_in, any_not_in

@@ -7,16 +7,8 @@ which Kyverno takes for an error and false.
 
 import re
 
-from policyd.importers.jmespath.cel import (
-    FALSE,
-    MEMBER,
-    SUM,
-    TRUE,
-    Cel,
-    every,
-    negated,
-    relation,
-)
+from policyd.export.expressions.cel import FALSE, MEMBER, SUM, TRUE, Cel, relation
+from policyd.importers.jmespath.cel import every, negated
 from policyd.importers.jmespath.functions.scalars import as_string, compared
 from policyd.importers.jmespath.globs import globbed, has_wildcards, like, matches, pattern_of
 from policyd.importers.jmespath.images import ImageRegistry

@@ -7,18 +7,8 @@ import re
 
 import orjson
 
-from policyd.importers.jmespath.cel import (
-    FALSE,
-    MEMBER,
-    SUM,
-    TRUE,
-    Cel,
-    every,
-    literal,
-    negated,
-    relation,
-    some,
-)
+from policyd.export.expressions.cel import FALSE, MEMBER, SUM, TRUE, Cel, relation
+from policyd.importers.jmespath.cel import every, literal, negated, some
 from policyd.importers.jmespath.functions.scalars import as_string
 from policyd.importers.jmespath.globs import globbed, has_wildcards, like, matches, pattern_of
 from policyd.importers.jmespath.images import ImageRegistry

@@ -5,7 +5,8 @@ is one value or a list.
 from collections.abc import Callable
 from dataclasses import replace
 
-from policyd.importers.jmespath.cel import Cel, every, negated, relation, some
+from policyd.export.expressions.cel import Cel, relation
+from policyd.importers.jmespath.cel import every, negated, some
 from policyd.importers.jmespath.reading import constant
 from policyd.importers.jmespath.streams import CelList
 from policyd.importers.jmespath.terms import CelTerm, Either, Several, single
