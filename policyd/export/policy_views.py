@@ -192,11 +192,10 @@ def _bare(source: PolicySource) -> Iterator[View]:
     spec, constraints, now = source.spec, source.raw["matchConstraints"], source.now
     params = None
     if spec.params is not None:
-        names = [variable.name for variable in spec.variables]
-        params = InlineParams.of(spec.params, names, source.version)
+        name = free_name("params", (each.name for each in spec.variables))
+        params = InlineParams(spec.params, name, source.version)
     exceptions = exported_exceptions(spec.exceptions, now, LABELS)
-    name = source.policy.metadata.name
-    own = View(name, None, constraints, exceptions, params, source.version)
+    own = View(source.policy.metadata.name, None, constraints, exceptions, params, source.version)
     yield own
     for template in TEMPLATES if spec.pod_controllers else ():
         found = template_constraints(constraints, template)

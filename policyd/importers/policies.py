@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from policyd.importers.fields import object_at
 from policyd.importers.model import Imported, ImportedDocument, Notes, Refused
-from policyd.json_types import FieldPath, JSONObject
+from policyd.json_types import JSON, FieldPath, JSONObject
 from policyd.policy.source.loaded_documents import Document
 
 # The order of the fields of a Policy (docs/write/policies.md).
@@ -90,6 +90,16 @@ def in_effect(actions: Collection[str], path: str, notes: Notes) -> list[str]:
         ordered.remove("Warn")
         notes.remark(path, "Warn was left out: a denial has the message already")
     return ordered
+
+
+def overlay(tree: JSON) -> JSONObject:
+    """Return an Overlay."""
+    return {"patchType": "Overlay", "overlay": tree}
+
+
+def json_patch(expression: str) -> JSONObject:
+    """Return a JSONPatch."""
+    return {"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}
 
 
 def resource_rule(

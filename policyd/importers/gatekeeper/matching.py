@@ -10,9 +10,9 @@ from policyd.export.expressions.selectors import wildcard_expression
 from policyd.importers.fields import items, object_at, require_fields, strings
 from policyd.importers.model import Notes, Refused
 from policyd.importers.policies import resource_rule
+from policyd.importers.reads import mapper_of
 from policyd.json_types import JSONObject
-from policyd.policy.kinds.definitions import definitions_among
-from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
+from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.kinds.plural import plural
 from policyd.policy.kinds.subresources import SUBRESOURCE_OF_KIND
 from policyd.policy.source.loaded_documents import Document
@@ -54,7 +54,7 @@ def matched(
     if match.get("source") == "Generated":
         text = "it is about objects that Gatekeeper expands from others, not about requests"
         raise Refused(f"{path}.source", text)
-    mapper = BUILT_IN.with_definitions(definitions_among(each.raw for each in others))
+    mapper = mapper_of(others)
     rules: list[JSONObject] = []
     kinds = items(match, "kinds", path, ("apiGroups", "apiVersions", "kinds"))
     for each, here in [*kinds] or [({}, f"{path}.kinds[0]")]:

@@ -5,18 +5,13 @@ A constraint becomes a Policy: ``match`` becomes matchConstraints and matchCondi
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from policyd.defaulting.custom import add_defaults
 from policyd.defaulting.go_values import copied
-from policyd.export.expressions.occurrences import (
-    Occurrence,
-    Untranslatable,
-    occurrences,
-    spliced,
-)
+from policyd.export.expressions.occurrences import Occurrence, Untranslatable, replaced
 from policyd.importers.fields import (
     items,
     object_at,
@@ -39,7 +34,6 @@ from policyd.importers.policies import in_effect, metadata_of, policy, whole
 from policyd.json_types import JSON, JSONObject, object_in
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.yaml_edit.edits import TextEdit
-from policyd.versions import NEWEST
 
 _NAMES = frozenset(("variables", "params"))
 # Gatekeeper pkg/drivers/k8scel/transform/cel_snippets.go, BindObject.
@@ -54,26 +48,22 @@ def rewritten(text: str, path: str, *, deletes: bool) -> str:
     """
     text = tidy(text)
     with refusing(path, Untranslatable):
-        uses = occurrences(text, _NAMES, NEWEST)
-        return spliced(text, _replacements(text, uses, path, deletes))
+        return replaced(text, _NAMES, lambda use: _replacement(text, use, path, deletes))
 
 
-def _replacements(
-    text: str, uses: Iterable[Occurrence], path: str, deletes: bool
-) -> Iterator[TextEdit]:
-    for use in uses:
-        keys = [access.key for access in use.accesses]
-        spans = [access.span for access in use.accesses]
-        if use.name == "params":
-            if keys[:2] != ["spec", "parameters"] or spans[1] is None:
-                raise Refused(path, "only the parameters of the constraint can be read of params")
-            yield TextEdit(use.start, spans[1][1], "params")
-        elif keys[:1] == ["params"]:
-            yield _params(text, use, path)
-        elif keys[:1] == ["anyObject"] and not deletes:
-            if spans[0] is None:
-                raise Refused(path, "variables.anyObject can be read by that name only")
-            yield TextEdit(use.start, spans[0][1], "object")
+def _replacement(text: str, use: Occurrence, path: str, deletes: bool) -> Iterator[TextEdit]:
+    keys = [access.key for access in use.accesses]
+    spans = [access.span for access in use.accesses]
+    if use.name == "params":
+        if keys[:2] != ["spec", "parameters"] or spans[1] is None:
+            raise Refused(path, "only the parameters of the constraint can be read of params")
+        yield TextEdit(use.start, spans[1][1], "params")
+    elif keys[:1] == ["params"]:
+        yield _params(text, use, path)
+    elif keys[:1] == ["anyObject"] and not deletes:
+        if spans[0] is None:
+            raise Refused(path, "variables.anyObject can be read by that name only")
+        yield TextEdit(use.start, spans[0][1], "object")
 
 
 def _params(text: str, use: Occurrence, path: str) -> TextEdit:

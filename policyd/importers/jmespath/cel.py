@@ -17,12 +17,14 @@ from policyd.export.expressions.cel import (
     UNARY,
     Cel,
 )
+from policyd.export.expressions.rewriting import free_name
 from policyd.json_types import JSON
 
 
 def negated(what: Cel) -> Cel:
     """Return the opposite as a person would write it, with the same errors.
 
+    >>> from policyd.export.expressions.cel import relation
     >>> negated(some(relation("a", "==", "b"), negated(Cel("c")))).text
     'a != b && c'
     """
@@ -144,10 +146,7 @@ def variable(collection: str, taken: Collection[str]) -> str:
     word = _singular(collection) if _IDENTIFIER.match(collection) else "item"
     if word in _RESERVED:
         word = "item"
-    name, number = word, 2
-    while name in taken:
-        name, number = f"{word}{number}", number + 1
-    return name
+    return free_name(word, taken)
 
 
 def _singular(word: str) -> str:

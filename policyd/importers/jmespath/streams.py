@@ -144,6 +144,10 @@ class CelList:
             count = f"{generator.macro('map', *_condition(generator, None), count).text}.sum()"
         return Cel(count)
 
+    def value(self) -> CelValue:
+        """Return the list as one value."""
+        return CelValue(self.cel(), self.kind, needs=self.needs, name=self.name)
+
     def cel(self) -> Cel:
         """Return the list as CEL; null is an error."""
         *outer, last = self._generators(True)
@@ -170,10 +174,7 @@ class CelList:
 
 
 def _asked(element: "CelValue | CelList", holds: Callable[[CelValue], Cel]) -> Cel:
-    # An element that is a list is one value.
-    if isinstance(element, CelList):
-        element = CelValue(element.cel(), element.kind, needs=element.needs, name=element.name)
-    return holds(element)
+    return holds(element.value() if isinstance(element, CelList) else element)
 
 
 def _collected(generator: Generator, element: "CelValue | CelList") -> Cel:

@@ -105,7 +105,7 @@ def single(term: CelTerm) -> CelValue:
         case CelValue():
             return term
         case CelList():
-            return CelValue(term.cel(), term.kind, needs=term.needs, name=term.name)
+            return term.value()
         case Either():
             second = single(term.second)
             one = truth(term.first).at(RELATION)

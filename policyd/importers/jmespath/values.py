@@ -45,21 +45,15 @@ class CelValue:
         if not self.steps and name in self.present and is_field(name):
             base = Cel(f"{self.base.at(MEMBER)}.{name}")
             return CelValue(base, kind, needs=self.needs, present=below, name=name)
-        return self._below(name, kind, below, name)
+        return replace(self, steps=(*self.steps, name), kind=kind, present=below, name=name)
 
     def at(self, step: FieldStep, kind: JsonKind = ANY) -> "CelValue":
         """Return an item by its index, or a field whose name is CEL."""
         if isinstance(step, int) and step < 0:
             step = Cel(f"size({self.or_value('[]')}) - {-step}")
-        return self._below(step, kind, frozenset(), self.name if isinstance(step, int) else "")
-
-    def _below(
-        self, step: FieldStep, kind: JsonKind, present: frozenset[str], name: str
-    ) -> "CelValue":
+        name = self.name if isinstance(step, int) else ""
         steps = (*self.steps, step)
-        return replace(
-            self, steps=steps, kind=kind, present=present, name=name, nullable=self.nullable
-        )
+        return replace(self, steps=steps, kind=kind, present=frozenset(), name=name)
 
     def cel(self) -> Cel:
         """Return the value as CEL that is an error if it is missing."""

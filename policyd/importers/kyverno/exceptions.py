@@ -4,7 +4,7 @@ An exception for all kinds of the rule becomes one of the Policy; one for some o
 conditions, becomes a matchCondition. Fields: Kyverno api/kyverno/v2/policy_exception_types.go.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from policyd.export.expressions.cel import AND, TRUE, Cel, relation
@@ -12,14 +12,13 @@ from policyd.export.expressions.selectors import selector_expression
 from policyd.importers.fields import object_at, objects, require_fields, strings
 from policyd.importers.jmespath.cel import every, literal, negated, some
 from policyd.importers.jmespath.globs import among, has_wildcards
+from policyd.importers.jmespath.vocabulary import Vocabulary
+from policyd.importers.kyverno.conditions import holds
 from policyd.importers.kyverno.matching.kinds import selected
 from policyd.importers.model import Refused, refusing
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSONObject
 from policyd.policy.model.base import LabelSelector, ModelError
 from policyd.policy.source.loaded_documents import Document
-
-ConditionTranslator = Callable[[JSON, str], Cel]
-"""Makes CEL of a block of Kyverno's conditions at a path; raises Refused."""
 
 _GROUP = "kyverno.io"
 _SPEC = ("background", "match", "conditions", "exceptions", "podSecurity")
@@ -36,12 +35,13 @@ def exceptions(
     policy: JSONObject,
     rules: Mapping[str, Collection[str]],
     others: Sequence[Document],
-    condition: ConditionTranslator,
+    scope: Vocabulary,
 ) -> JSONObject:
     """Return ``exceptions`` and ``matchConditions`` of a rule.
 
     ``rules`` maps the names of the rule, those that Kyverno generates for controllers included, to
-    the kinds that it applies to under each name. Raises Refused for what cannot be said.
+    the kinds that it applies to under each name; ``scope`` is that of matchConditions. Raises
+    Refused for what cannot be said.
     """
     found: list[JSONObject] = []
     conditions: list[JSONObject] = []
@@ -53,9 +53,9 @@ def exceptions(
             text = "exceptions from single controls of Pod Security cannot be imported"
             raise Refused(f"{path}.podSecurity", text)
         of_rule = {kind for each in rules.values() for kind in each}
-        holds = TRUE
+        met = TRUE
         if spec.get("conditions"):
-            holds = condition(spec["conditions"], f"{path}.conditions")
+            met = holds(spec["conditions"], scope, f"{path}.conditions")
         for index, entry in enumerate(_entries(object_at(spec, "match", path), f"{path}.match")):
             criteria = _criteria(entry, f"{path}.match")
             named = _kinds(entry, f"{path}.match")
@@ -70,12 +70,12 @@ def exceptions(
             if not exempt:
                 continue
             name = document.name if index == 0 else f"{document.name}-{index + 1}"
-            if exempt == of_rule and holds == TRUE:
+            if exempt == of_rule and met == TRUE:
                 for number, each in enumerate(criteria):
                     found.append({"name": f"{name}-groups" if number else name, **each})
                 continue
             kind = TRUE if exempt == of_rule else _among("request.kind.kind", sorted(exempt))
-            test = every(kind, some(*map(_test, criteria)), holds)
+            test = every(kind, some(*map(_test, criteria)), met)
             conditions.append({"name": f"exception-{name}", "expression": negated(test).text})
     parts = {"exceptions": found, "matchConditions": conditions}
     return {field: value for field, value in parts.items() if value}

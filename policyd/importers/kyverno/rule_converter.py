@@ -1,7 +1,7 @@
 """One rule of a ClusterPolicy or Policy: what it applies to, and what its body contributes."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from policyd.importers.expressions.readable import readable
@@ -13,7 +13,7 @@ from policyd.importers.kyverno.context import bound
 from policyd.importers.kyverno.exceptions import exceptions
 from policyd.importers.kyverno.matching import autogen, operations
 from policyd.importers.kyverno.matching.kinds import MatchedResource
-from policyd.importers.kyverno.matching.matching import Matching, MatchScope, matching
+from policyd.importers.kyverno.matching.matching import MatchScope, matching
 from policyd.importers.kyverno.matching.targets import absent_fields, namespace_of, targets
 from policyd.importers.kyverno.pod_security import level_policies as pod_security
 from policyd.importers.kyverno.settings import NamespacedAction
@@ -121,7 +121,7 @@ class RuleConverter:
         resources = targets(rule, path, self._definitions)
         scope = self._scope(rule, kind, ours, resources, controllers)
         notes = Notes()
-        found = matching(rule, path, scope, notes)
+        matched, found = matching(rule, path, scope, notes)
         root = self._vocabulary(found, scope)
         written = rule.get("context") or None
         vocabulary, context = bound(written, root, f"{path}.context")
@@ -130,11 +130,11 @@ class RuleConverter:
             bodies = pod_security.checks(rule["validate"], f"{path}.validate")
         else:
             bodies = {"": self._body(rule, path, vocabulary, notes)}
-        names = self._names(rule, found)
+        names = self._names(rule, controllers)
         exempt = self._exceptions(names, found, root)
-        within = namespace_of(found.targets, namespaced=bool(scope.namespace))
+        within = namespace_of(found, namespaced=bool(scope.namespace))
         actions = settings.actions(self._spec, rule.get("validate") or {}, path, within)
-        shared = (found.spec, self._common, exempt, condition, context)
+        shared = (matched, self._common, exempt, condition, context)
         result = []
         for suffix, own in bodies.items():
             whole = _without_unused(_joined(*shared, own))
@@ -175,39 +175,37 @@ class RuleConverter:
             usual, ours.allowed, resources, "validate" in rule, controllers, namespace
         )
 
-    def _vocabulary(self, found: Matching, scope: MatchScope) -> Vocabulary:
-        kinds = {each.kind for each in found.targets}
+    def _vocabulary(self, found: Sequence[MatchedResource], scope: MatchScope) -> Vocabulary:
+        kinds = {each.kind for each in found}
         present = set.intersection(*(set(_PRESENT.get(each, ())) for each in kinds))
-        absent = absent_fields(found.targets, namespaced=bool(scope.namespace))
+        absent = absent_fields(found, namespaced=bool(scope.namespace))
         matched = {
             (group, name): each.kind
-            for each in found.targets
+            for each in found
             for group in each.groups
             for name in each.resources
         }
         reads = PolicyReads(self._mapper, self._others, matched, scope.namespace)
         return Vocabulary.request(present=tuple(sorted(present)), absent=absent, reads=reads)
 
-    def _exceptions(self, names: Sequence[str], found: Matching, scope: Vocabulary) -> JSONObject:
+    def _exceptions(
+        self, names: Sequence[str], found: Sequence[MatchedResource], scope: Vocabulary
+    ) -> JSONObject:
         """Return what PolicyExceptions exempt; they also name the rule as Kyverno extended it."""
-        kinds = {each.selector.kind for each in found.targets}
+        kinds = {each.selector.kind for each in found}
         rules: dict[str, set[str]] = {names[0]: kinds & {"Pod"} if len(names) > 1 else kinds}
         cron = autogen.generated_name(names[0], cron=True)
         for each in names[1:]:
             crons = each == cron
             rules[each] = {kind for kind in self._controllers if (kind == "CronJob") is crons}
-        return exceptions(
-            self._policy, rules, self._others, lambda block, path: holds(block, scope, path)
-        )
+        return exceptions(self._policy, rules, self._others, scope)
 
-    def _names(self, rule: JSONObject, found: Matching) -> tuple[str, ...]:
-        name = str(rule.get("name", ""))
-        if not found.spec.get("podControllers"):
-            return (name,)
+    def _names(self, rule: JSONObject, controllers: Collection[str]) -> tuple[str, ...]:
+        name = rule.get("name", "")
         names = [name]
-        if set(self._controllers) - {"CronJob"}:
+        if set(controllers) - {"CronJob"}:
             names.append(autogen.generated_name(name))
-        if "CronJob" in self._controllers:
+        if "CronJob" in controllers:
             names.append(autogen.generated_name(name, cron=True))
         return tuple(names)
 

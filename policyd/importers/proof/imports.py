@@ -15,11 +15,10 @@ from policyd.importers.proof.files import TestFiles
 from policyd.importers.proof.kyverno_tests import substituted
 from policyd.importers.proof.rows import TestUnusable
 from policyd.importers.provenance import origin, provenance_of
+from policyd.importers.reads import mapper_of
 from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.kinds.definitions import definitions_among
-from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.versions import KubernetesVersion
 
@@ -44,8 +43,7 @@ class ImportIndex:
         self._documents = documents
         self._version = version
         self._converters = converters
-        defined = definitions_among(each.raw for each in documents)
-        self.mapper = BUILT_IN.with_definitions(defined)
+        self.mapper = mapper_of(documents)
         self._by_file: dict[str, list[CheckedImport]] = {}
         for each in imports:
             file = os.path.realpath(each.imported.source.file)

@@ -176,12 +176,10 @@ class TestValues:
                 name = string_at(policy, "name").rpartition("/")[2]
                 if name != result.policy.rpartition("/")[2]:
                     continue
-                for rule in objects(policy.get("rules"), "rules"):
-                    if rule.get("name") in result.rules:
-                        found |= object_at(rule, "values")
-                for one in objects(policy.get("resources"), "resources"):
-                    if one.get("name") == resource:
-                        found |= object_at(one, "values")
+                for field, names in (("rules", result.rules), ("resources", (resource,))):
+                    for one in objects(policy.get(field), field):
+                        if one.get("name") in names:
+                            found |= object_at(one, "values")
         return found
 
     def namespaces(self) -> dict[str, JSONObject]:

@@ -25,10 +25,8 @@ from policyd.importers.kyverno.cel.validations import (
 from policyd.importers.kyverno.shape import cel_policy
 from policyd.importers.model import Imported, ImportedDocument, Notes, Refused
 from policyd.importers.policies import ACTIONS, in_effect, policy, whole
-from policyd.importers.reads import PolicyReads
+from policyd.importers.reads import PolicyReads, mapper_of
 from policyd.json_types import JSONObject, strings_in
-from policyd.policy.kinds.definitions import definitions_among
-from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.source.loaded_documents import Document
 
 _COMMON = (
@@ -89,9 +87,8 @@ class _Conversion:
         controllers = _pod_controllers(spec, self._notes)
         found["podControllers"] = bool(controllers)
         param = self._param()
-        definitions = definitions_among(each.raw for each in self._others)
         within = (self._document.namespace or "default") if self._namespaced else ""
-        reads = PolicyReads(BUILT_IN.with_definitions(definitions), self._others, within=within)
+        reads = PolicyReads(mapper_of(self._others), self._others, within=within)
         rewriting = Rewriting(
             pods=bool(controllers) or _pods_only_resources(spec),
             allowed={"allowedValues": "[]", "allowedImages": "[]"},

@@ -14,7 +14,7 @@ from policyd.export.expressions.brackets import closing, end_of, tokens_of
 from policyd.export.expressions.occurrences import (
     Occurrence,
     Untranslatable,
-    occurrences,
+    replaced,
     spliced,
 )
 from policyd.importers.fields import enclosed, tidy
@@ -35,7 +35,6 @@ from policyd.json_types import JSON, JSONObject, strings_in
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.plural import plural
 from policyd.policy.source.yaml_edit.edits import TextEdit
-from policyd.versions import NEWEST
 
 _SERVICE_ACCOUNT = frozenset(("parseServiceAccount", "user.parseServiceAccount"))
 _IMAGE = frozenset(("image", "parseImageReference", "ParseImageRef"))
@@ -96,7 +95,7 @@ class Rewriting:
         parsed(text, path)
         try:
             text = self._calls(text)
-            text = spliced(text, self._names(text))
+            text = replaced(text, _NAMES, self._named)
             text = without_idle_defaults(text)
         except (Untranslatable, Unreadable, CelSyntaxError) as error:
             raise Refused(path, str(error)) from None
@@ -113,20 +112,19 @@ class Rewriting:
         """
         text = self.rewritten(text, path)
         with refusing(path, Untranslatable):
-            uses = occurrences(text, frozenset(("variables",)), NEWEST)
-            return spliced(text, [self._inlined(use, path) for use in uses])
+            return replaced(text, frozenset(("variables",)), lambda use: self._inlined(use, path))
 
     def with_variable(self, name: str, expression: str) -> "Rewriting":
         """Return the rewriting of expressions after this variable."""
         return replace(self, variables={**self.variables, name: expression})
 
-    def _inlined(self, use: Occurrence, path: str) -> TextEdit:
+    def _inlined(self, use: Occurrence, path: str) -> Iterator[TextEdit]:
         access = use.accesses[0] if use.accesses else None
         if access is None or access.span is None or access.key not in self.variables:
             raise Refused(path, "matchConditions can read variables by variables.NAME only")
         held = self.variables[access.key or ""]
         nested = Rewriting(variables=self.variables).without_variables(held, path)
-        return TextEdit(use.start, access.span[1], enclosed(nested))
+        yield TextEdit(use.start, access.span[1], enclosed(nested))
 
     def _calls(self, text: str) -> str:
         """Replace calls one by one: one may be the argument of another."""
@@ -168,14 +166,13 @@ class Rewriting:
             return f"{said}{rest}"
         return said if rest == ".items" else f"{{'items': {said}}}{rest}"
 
-    def _names(self, text: str) -> Iterator[TextEdit]:
-        for use in occurrences(text, _NAMES, NEWEST):
-            access = use.accesses[0] if use.accesses else None
-            if access is None or access.span is None or access.key is None:
-                continue
-            meanings = self.allowed if use.name == "exceptions" else _IMAGES if self.pods else {}
-            if access.key in meanings:
-                yield TextEdit(use.start, access.span[1], meanings[access.key])
+    def _named(self, use: Occurrence) -> Iterator[TextEdit]:
+        access = use.accesses[0] if use.accesses else None
+        if access is None or access.span is None or access.key is None:
+            return
+        meanings = self.allowed if use.name == "exceptions" else _IMAGES if self.pods else {}
+        if access.key in meanings:
+            yield TextEdit(use.start, access.span[1], meanings[access.key])
 
 
 def _compared(text: str, call: SourceCall) -> tuple[str, int] | None:

@@ -15,7 +15,6 @@ from policyd.importers.kyverno.cel.rewriting import Rewriting, params_in
 from policyd.importers.model import Notes, Refused
 from policyd.importers.reads import PolicyReads
 from policyd.json_types import JSONObject
-from policyd.versions import NEWEST
 
 _VALIDATION = frozenset(
     ("expression", "message", "messageExpression", "reason", "name", "identifier")
@@ -59,7 +58,7 @@ def conditions(holder: JSONObject, name: str, path: str, rewriting: Rewriting) -
     late: list[str] = []
     for each, here in items(holder, name, path, ("name", "expression")):
         text = rewriting.without_variables(str(each.get("expression", "")), f"{here}.expression")
-        if occurrences(text, frozenset(("namespaceObject",)), NEWEST):
+        if occurrences(text, frozenset(("namespaceObject",))):
             late.append(text)
             continue
         wanted = condition_name(str(each.get("name", "")))

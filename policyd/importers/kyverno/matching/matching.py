@@ -46,22 +46,17 @@ class MatchScope:
     namespace: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Matching:
-    """``spec`` has matchConstraints, podControllers and matchConditions; ``targets`` are what it
-    matches.
-    """
-
-    spec: JSONObject
-    targets: tuple[MatchedResource, ...]
-
-
 # Namespace objects, which no selector of namespaces fits in Kyverno.
 _NAMESPACES = resource_rule([""], ["v1"], ["*"], ["namespaces"])
 
 
-def matching(rule: JSONObject, path: str, scope: MatchScope, notes: Notes) -> Matching:
-    """Translate what a rule applies to. Raises Refused for what a request does not show."""
+def matching(
+    rule: JSONObject, path: str, scope: MatchScope, notes: Notes
+) -> tuple[JSONObject, tuple[MatchedResource, ...]]:
+    """Return matchConstraints, podControllers and matchConditions of a rule, and what it matches.
+
+    Raises Refused for what a request does not show.
+    """
     return _Builder(rule, path, scope, notes).build()
 
 
@@ -72,7 +67,8 @@ class _Builder:
         self._found = matched_by(rule, scope.targets)
         self._namespaced = all(each.namespaced for each in self._found)
         self._namespace = namespace_of(self._found, namespaced=bool(scope.namespace))
-        entry = partial(read, namespace=self._namespace, deletes=_deletes(rule, scope))
+        deletes = _deletes(rule, scope)
+        entry = partial(read, notes=notes, namespace=self._namespace, deletes=deletes)
         self._every, self._filters = _filters(rule.get("match"), f"{path}.match", entry)
         excluded = _filters(rule.get("exclude"), f"{path}.exclude", entry)
         self._all_excluded, self._excluded = excluded
@@ -83,7 +79,7 @@ class _Builder:
         self._conditions: list[JSONObject] = []
         self._within_namespaces = bool(scope.namespace)
 
-    def build(self) -> Matching:
+    def build(self) -> tuple[JSONObject, tuple[MatchedResource, ...]]:
         self._targets()
         excluded = (each for each in self._excluded if each.only_kinds and not each.kinds)
         dropped = {name for each in excluded for name in each.operations}
@@ -108,7 +104,7 @@ class _Builder:
         others = [each for each in self._scope.targets.values() if each not in self._found]
         note_guesses(self._found, f"{self._path}.match", self._notes)
         note_guesses(others, f"{self._path}.exclude", self._notes)
-        return Matching(spec, self._matched_targets())
+        return spec, self._matched_targets()
 
     def _matched_targets(self) -> tuple[MatchedResource, ...]:
         return tuple(each for _, found in self._kinds for each in found)
@@ -150,12 +146,11 @@ class _Builder:
             self._condition("kinds", self._kind_test(targets))
         if self._every or len(self._filters) == 1:
             self._single(constraints)
-            return
-        tests = [self._alternative(each, found) for each, found in self._kinds]
-        self._condition("matched", some(*tests))
+        elif not all(each.only_kinds for each in self._filters):
+            tests = [self._alternative(each, found) for each, found in self._kinds]
+            self._condition("matched", some(*tests))
 
     def _single(self, constraints: JSONObject) -> None:
-        self._roles(self._filters)
         first = self._filters[0]
         selector = first.labels if len(self._filters) == 1 else None
         if selector:
@@ -166,7 +161,6 @@ class _Builder:
         self._condition("matched", every(*tests))
 
     def _alternative(self, each: Filter, found: tuple[MatchedResource, ...]) -> Cel:
-        self._roles((each,))
         if each.namespace_labels:
             raise Refused(
                 f"{each.path}.resources.namespaceSelector",
@@ -177,8 +171,6 @@ class _Builder:
         operations = TRUE
         if len({each.operations for each in self._filters}) > 1 and each.operations:
             operations = among("request.operation", each.operations)
-        if all(each.only_kinds for each in self._filters):
-            return TRUE
         return every(kinds, operations, each.test())
 
     def _kind_test(self, found: Sequence[MatchedResource]) -> Cel:
@@ -209,7 +201,6 @@ class _Builder:
     # Exemptions by `exclude`.
 
     def _exclude(self, constraints: JSONObject) -> None:
-        self._roles(self._excluded)
         if self._all_excluded and len(self._excluded) > 1:
             tests = [every(self._among_them(each), each.test()) for each in self._excluded]
             if any(each.namespace_labels for each in self._excluded):
@@ -255,15 +246,6 @@ class _Builder:
             tests.append(among("request.operation", each.operations))
         return every(*tests)
 
-    def _roles(self, filters: Sequence[Filter]) -> None:
-        for each in filters:
-            if each.by_role:
-                self._notes.remark(
-                    f"{each.path}.clusterRoles",
-                    "whoever may do everything counts as cluster-admin: the webhook needs access "
-                    "to the cluster to ask",
-                )
-
     def _condition(self, name: str, test: Cel) -> None:
         if test == TRUE:
             return
@@ -275,7 +257,7 @@ class _Builder:
 
 
 def _deletes(rule: JSONObject, scope: MatchScope) -> bool:
-    named = [each.get("operations") or scope.usual for each, _ in descriptions(rule.get("match"))]
+    named = [each.get("operations") or scope.usual for each, _ in descriptions(rule, "match")]
     return any("DELETE" in each for each in named) and "DELETE" in scope.allowed
 
 

@@ -9,7 +9,7 @@ from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.matching.kinds import OF_THE_KIND, selected
 from policyd.importers.kyverno.matching.targets import descriptions
 from policyd.importers.kyverno.mutate.foreach import BODIES, body_of, loops
-from policyd.importers.kyverno.mutate.patches import json_patch, strategic_merge
+from policyd.importers.kyverno.mutate.patches import operations_patch, strategic_merge
 from policyd.importers.model import Notes, Refused
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
@@ -41,7 +41,7 @@ def parts(rule: JSONObject, path: str, scope: Vocabulary, notes: Notes) -> JSONO
     given, here, schemas = body[kind], f"{path}.{kind}", schemas_of(rule)
     if kind == "foreach":
         return loops(given, schemas, scope, here, notes, has_context=bool(rule.get("context")))
-    convert = strategic_merge if kind == "patchStrategicMerge" else json_patch
+    convert = strategic_merge if kind == "patchStrategicMerge" else operations_patch
     return {"mutations": [convert(given, schemas, scope, here, notes)]}
 
 
@@ -51,7 +51,7 @@ def schemas_of(rule: JSONObject) -> list[Field] | None:
     """
     builtin = Schemas.builtin()
     found: list[Field] = []
-    matched = descriptions(rule.get("match"))
+    matched = descriptions(rule, "match")
     for text in (each for resources, _ in matched for each in resources.get("kinds") or ()):
         known = _known(text)
         if not known:

@@ -8,10 +8,11 @@ from policyd.importers.jmespath.cel import is_field
 from policyd.importers.jmespath.reading import read
 from policyd.importers.kyverno.mutate.loops import ForeachLoop
 from policyd.importers.kyverno.mutate.merge import Merge, condition, marked, marks_in
-from policyd.importers.kyverno.mutate.patches import RuleSchemas, overlay, same_for_all
+from policyd.importers.kyverno.mutate.patches import RuleSchemas, same_for_all
 from policyd.importers.kyverno.mutate.pointers import member
 from policyd.importers.kyverno.mutate.texts import alike, cel, names_element, translated, typed_cel
 from policyd.importers.model import Refused
+from policyd.importers.policies import overlay
 from policyd.json_types import JSON, JSONObject
 from policyd.pattern.marks import Mark
 

@@ -16,14 +16,13 @@ from policyd.importers.kyverno.mutate.operations import (
 )
 from policyd.importers.kyverno.mutate.patches import (
     RuleSchemas,
-    as_json_patch,
-    overlay,
     surroundings,
     with_marks,
 )
 from policyd.importers.kyverno.mutate.pointers import Pointer
 from policyd.importers.kyverno.mutate.texts import names_element, words_of
 from policyd.importers.model import Notes, Refused
+from policyd.importers.policies import json_patch, overlay
 from policyd.json_types import JSON, JSONObject
 
 _VARIABLE = re.compile(r"\{\{[^{}]*\}\}")
@@ -83,9 +82,9 @@ class _Mutations:
         """
         if join and self.written and not self.written & words_of(str(entry)):
             before = self.mutations[-1]["jsonPatch"]["expression"]
-            self.mutations[-1] = as_json_patch(f"{before} + {text}")
+            self.mutations[-1] = json_patch(f"{before} + {text}")
         else:
-            self.mutations.append(as_json_patch(text))
+            self.mutations.append(json_patch(text))
             self.written = set()
         self.written |= _words_written(entry)
 

@@ -17,6 +17,7 @@ from policyd.importers.kyverno.mutate.operations import (
 from policyd.importers.kyverno.mutate.pointers import PathStep, Pointer
 from policyd.importers.kyverno.mutate.texts import cel, overlay_value
 from policyd.importers.model import Notes, Refused
+from policyd.importers.policies import json_patch, overlay
 from policyd.json_types import JSON, JSONObject
 from policyd.pattern.marks import Mark
 
@@ -32,7 +33,7 @@ def strategic_merge(
     if not isinstance(tree, dict):
         raise Refused(path, "a map is expected")
     if schemas is None:
-        return as_json_patch(merged_as_json_patch(tree, surroundings(None, scope), path))
+        return json_patch(merged_as_json_patch(tree, surroundings(None, scope), path))
     merge = Merge(scope, notes)
     return overlay(same_for_all((merge.map(tree, each, path) for each in schemas), path))
 
@@ -45,7 +46,7 @@ def same_for_all(overlays: Iterable[JSON], path: str) -> JSON:
     return first
 
 
-def json_patch(
+def operations_patch(
     patch: JSON, schemas: RuleSchemas, scope: Vocabulary, path: str, notes: Notes
 ) -> JSONObject:
     """Return a ``patchesJson6902`` as a mutation. Raises Refused."""
@@ -60,7 +61,7 @@ def json_patch(
     written = LenientPatch(surroundings(schemas, scope))
     for operation in operations:
         written.add(operation)
-    return as_json_patch(written.expression())
+    return json_patch(written.expression())
 
 
 def with_marks(tree: JSONObject, at: Field, scope: Vocabulary, path: str) -> JSONObject | None:
@@ -118,16 +119,6 @@ def _has(at: Field, keys: tuple[str, ...]) -> bool:
     for key in keys:
         found = found.type.fields.get(key) if found is not None else None
     return found is not None
-
-
-def overlay(tree: JSON) -> JSONObject:
-    """Return an Overlay."""
-    return {"patchType": "Overlay", "overlay": tree}
-
-
-def as_json_patch(expression: str) -> JSONObject:
-    """Return a JSONPatch."""
-    return {"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}
 
 
 def merged_as_json_patch(tree: JSONObject, around: Surroundings, path: str) -> str:
