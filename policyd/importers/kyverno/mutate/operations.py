@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 
 import yaml
 
+from policyd.export.expressions.literals import string_literal
+from policyd.importers.jmespath.cel import is_field
 from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.mutate.pointers import END, PathStep, Pointer
 from policyd.importers.kyverno.mutate.texts import cel
@@ -48,14 +50,35 @@ class Surroundings:
     def always(self, pointer: Pointer) -> bool:
         """Return whether there always is something at a path."""
         steps = pointer.steps
-        return steps in self.known or any(
-            steps == whole[: len(steps)] for whole in (*self.known, *self.named)
-        )
+        return any(steps == whole[: len(steps)] for whole in (*self.known, *self.named))
 
     def presence(self, pointer: Pointer) -> str:
         """Return CEL that is true if there is something at a path."""
-        known = [whole[:size] for whole in self.known for size in range(1, len(whole) + 1)]
-        return pointer.presence(known, self.named)
+        text, taken = "object", 0
+        for steps, name in self.named.items():
+            if pointer.steps[: len(steps)] == steps and len(steps) > taken:
+                text, taken = name, len(steps)
+        sure = True
+        for at, step in enumerate(pointer.steps[taken:], taken + 1):
+            is_last = at == len(pointer.steps)
+            if sure and not step.in_list and not step.computed and is_field(step.key):
+                if is_last:
+                    return f"has({text}.{step.key})"
+                if any(pointer.steps[:at] == whole[:at] for whole in self.known):
+                    text += f".{step.key}"
+                    continue
+            if step.is_negative:
+                size = f"{text}.size()" if sure else f"{text}.orValue([]).size()"
+                text += f"[?{size} - {step.text[1:]}]"
+                sure = False
+                continue
+            if is_last and sure and step.in_list and step.text != END:
+                return f"{text}.size() > {step.text}"
+            if is_last and sure and not step.in_list:
+                return f"{step.literal() if step.computed else string_literal(step.key)} in {text}"
+            text += step.access()
+            sure = False
+        return "true" if sure else f"{text}.hasValue()"
 
 
 def read_operations(patch: JSON, scope: Vocabulary, path: str) -> list[LenientOperation]:

@@ -14,11 +14,11 @@ from policyd.importers.kyverno.mutate.operations import (
     as_overlay,
     read_operations,
 )
-from policyd.importers.kyverno.mutate.pointers import PathStep, Pointer
+from policyd.importers.kyverno.mutate.pointers import PathStep, Pointer, member
 from policyd.importers.kyverno.mutate.texts import cel, overlay_value
 from policyd.importers.model import Notes, Refused
 from policyd.importers.policies import json_patch, overlay
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSON, JSONObject, values_in
 from policyd.pattern.marks import Mark
 
 _ONCE = "unlike in Kyverno, an item that is there already is not added again"
@@ -68,7 +68,7 @@ def with_marks(tree: JSONObject, at: Field, scope: Vocabulary, path: str) -> JSO
     """Return the overlay of fields that operations set; None if it would do something else."""
     found: JSONObject = {}
     for key, value in tree.items():
-        below = at.type.fields.get(key, at.type.extra)
+        below = member(at, key)
         if below is None:
             return None
         if isinstance(value, dict):
@@ -95,9 +95,7 @@ def with_marks(tree: JSONObject, at: Field, scope: Vocabulary, path: str) -> JSO
 
 def _appends(tree: JSON) -> bool:
     """Whether an overlay appends to a list."""
-    if isinstance(tree, dict):
-        return any(map(_appends, tree.values()))
-    return isinstance(tree, list) and (_APPEND in tree or any(map(_appends, tree)))
+    return any(isinstance(each, list) and _APPEND in each for each in values_in(tree))
 
 
 def surroundings(schemas: RuleSchemas, scope: Vocabulary) -> Surroundings:
@@ -107,18 +105,10 @@ def surroundings(schemas: RuleSchemas, scope: Vocabulary) -> Surroundings:
     if schemas is not None and all("spec" in each.type.fields for each in schemas):
         known.append((PathStep("spec"),))
         for below in (("template",), ("jobTemplate", "spec", "template")):
-            keys = ("spec", *below)
-            if all(_has(each, keys) for each in schemas):
-                steps = tuple(PathStep(key) for key in (*keys, "spec"))
-                known += [steps, (*steps[:-1], PathStep("metadata"))]
+            template = tuple(map(PathStep, ("spec", *below)))
+            if all(Pointer(template).field(each) is not None for each in schemas):
+                known += [(*template, PathStep("spec")), (*template, PathStep("metadata"))]
     return Surroundings(scope, known)
-
-
-def _has(at: Field, keys: tuple[str, ...]) -> bool:
-    found: Field | None = at
-    for key in keys:
-        found = found.type.fields.get(key) if found is not None else None
-    return found is not None
 
 
 def merged_as_json_patch(tree: JSONObject, around: Surroundings, path: str) -> str:
