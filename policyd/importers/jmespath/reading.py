@@ -12,7 +12,7 @@ from typing import Any
 import jmespath.exceptions
 import jmespath.parser
 
-from policyd.export.expressions.cel import SUM, Cel, relation
+from policyd.export.expressions.cel import SUM, TRUE, Cel, relation
 from policyd.importers.jmespath.cel import every, literal, negated, quoted, some, variable
 from policyd.importers.jmespath.functions import called
 from policyd.importers.jmespath.functions.scalars import joined
@@ -145,7 +145,7 @@ class _Reader:
 
     def _indexed(self, whole: CelTerm, index: int) -> CelTerm:
         if isinstance(whole, CelList):
-            whole = replace(whole, needs=None)
+            whole = replace(whole, needs=TRUE)
         return single(whole).at(index, whole.kind.items)
 
     def _called(self, name: str, children: list[_Node], current: CelTerm | None) -> CelTerm:
@@ -211,11 +211,9 @@ class _Reader:
         if child["type"] in ("field", "index"):
             return found
         # Unlike after a pipe, a function is not called for what is missing.
-        need = left.presence()
-        if need is None or not isinstance(found, CelValue | CelList):
+        if isinstance(found, Either):
             return found
-        parts = [need] if found.needs is None else [need, found.needs]
-        return replace(found, needs=every(*parts))
+        return replace(found, needs=every(left.presence(), found.needs))
 
     # Projections
 
@@ -268,10 +266,9 @@ class _Reader:
     def filtered(self, stream: CelList, condition: _Node) -> CelList:
         """Return the elements of a list for which a condition holds."""
         *outer, last = stream.generators
-        need = stream.element.presence()
         holds = self.condition(condition, stream.element)
-        conditions = [*last.conditions, *([] if need is None else [need]), holds]
-        return replace(stream, generators=(*outer, replace(last, conditions=tuple(conditions))))
+        conditions = (*last.conditions, stream.element.presence(), holds)
+        return replace(stream, generators=(*outer, replace(last, conditions=conditions)))
 
     # Conditions
 
@@ -351,5 +348,5 @@ def compared(operator: str, left: CelTerm, right: CelTerm) -> Cel:
         case "ne":
             return negated(equality(left, right))
     signs = {"lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
-    needs = [need for each in (left, right) if (need := each.presence()) is not None]
-    return every(*needs, relation(left.text(SUM), signs[operator], right.text(SUM)))
+    compared = relation(left.text(SUM), signs[operator], right.text(SUM))
+    return every(left.presence(), right.presence(), compared)

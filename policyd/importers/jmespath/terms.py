@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from policyd.export.expressions.cel import (
     FALSE,
     MEMBER,
+    OR,
     RELATION,
     SUM,
     TERNARY,
@@ -69,8 +70,8 @@ class Either:
         """Return the value, or a default in CEL if both are null."""
         return single(self).or_value(default)
 
-    def presence(self) -> Cel | None:
-        """Return CEL that is true if there is a value; None if there always is."""
+    def presence(self) -> Cel:
+        """Return CEL that is true if there is a value; TRUE if there always is."""
         return single(self).presence()
 
 
@@ -110,7 +111,7 @@ def single(term: CelTerm) -> CelValue:
             second = single(term.second)
             one = truth(term.first).at(RELATION)
             need = second.presence()
-            needs = None if need is None else Cel(f"{one} || {need.at(RELATION)}", 1)
+            needs = TRUE if need == TRUE else Cel(f"{one} || {need.at(RELATION)}", OR)
             return CelValue(term.cel(), term.kind, needs=needs, name=term.name)
 
 
@@ -125,7 +126,7 @@ def first_of(first: CelTerm, second: CelTerm) -> CelTerm:
     if not isinstance(second, Constant):
         return Either(first, second)
     if isinstance(first, CelList):
-        return replace(first, needs=None) if second.constant == [] else Either(first, second)
+        return replace(first, needs=TRUE) if second.constant == [] else Either(first, second)
     if second.constant is None:
         value = single(first)
         return CelValue(value.cel(), value.kind, needs=value.presence(), name=value.name)
@@ -197,14 +198,14 @@ def truth(term: CelTerm) -> Cel:
     if isinstance(term, Constant):
         return TRUE if is_true(term.constant) else FALSE
     if isinstance(term, CelList):
-        return term.exists(lambda element: element.presence() or TRUE)
+        return term.exists(CelValue.presence)
     match term.kind.name:
         case "bool":
             return Cel(term.or_value("false")) if term.may_be_missing else term.cel()
         case "string":
             return relation(term.or_value("''"), "!=", "''")
         case "number" | "quantity":
-            return term.presence() or TRUE
+            return term.presence()
         case "list":
             return relation(term.or_value("[]"), "!=", "[]")
         case "map":
@@ -225,8 +226,7 @@ def equality(left: CelTerm, right: CelTerm) -> Cel:
 
 def _equals(left: CelTerm, right: Constant) -> Cel:
     if right.constant is None:
-        need = left.presence()
-        return FALSE if need is None else negated(need)
+        return negated(left.presence())
     if left.kind == BOOL and isinstance(right.constant, bool) and not left.may_be_missing:
         return left.cel() if right.constant else negated(left.cel())
     if not left.may_be_missing:

@@ -6,7 +6,7 @@ uses it.
 import json
 from dataclasses import replace
 
-from policyd.export.expressions.cel import Cel
+from policyd.export.expressions.cel import TRUE, Cel
 from policyd.importers.jmespath.cel import is_field
 from policyd.importers.jmespath.interpolation import is_lenient, queried, term_of
 from policyd.importers.jmespath.reading import constant
@@ -108,7 +108,9 @@ def _or_null(term: CelTerm, query: str) -> str | None:
         return None
     if is_lenient(query):
         return term.or_value("null")
-    if not isinstance(term, CelValue) or term.needs or not isinstance((*term.steps, "")[0], int):
+    if not isinstance(term, CelValue) or term.needs != TRUE:
+        return None
+    if not isinstance((*term.steps, "")[0], int):
         return None
     there = replace(term, steps=term.steps[:1]).optional()
     return f"{there}.hasValue() ? dyn({term.text()}) : null"

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from policyd.export.expressions.cel import MEMBER, SUM, TERNARY, TRUE, Cel, relation
+from policyd.export.expressions.cel import MEMBER, SUM, TERNARY, Cel, relation
 from policyd.importers.jmespath.cel import every, quoted, variable
 from policyd.importers.jmespath.functions.scalars import Function
 from policyd.importers.jmespath.kinds import BOOL, MAP, NUMBER, STRING, JsonKind
@@ -16,7 +16,7 @@ _NOTHING = Constant(Cel("[]"), JsonKind("list"), constant=[])
 
 def _length(taken: frozenset[str], whole: CelTerm) -> CelTerm:
     if isinstance(whole, CelList):
-        some = whole.exists(lambda each: each.presence() or TRUE, strict=True)
+        some = whole.exists(CelValue.presence, strict=True)
         simple = whole.whole is not None
         return Count(whole.size(), NUMBER, some=None if simple else some)
     if (value := or_empty_text(whole)) is not None:  # as long as x, whatever is empty of it

@@ -28,12 +28,12 @@ _VERSION = re.compile(r"[0-9]++[.][0-9]++[.][0-9]++(-[0-9A-Za-z.-]++)?\Z")
 
 def equals(key: CelTerm, value: CelTerm) -> Cel:
     """Return CEL that is true where `Equals` is."""
-    return every(*needs(key), *needs(value), _equal(key, value))
+    return every(needs(key), needs(value), _equal(key, value))
 
 
 def not_equals(key: CelTerm, value: CelTerm) -> Cel:
     """Return CEL that is true where `NotEquals` is."""
-    return every(*needs(key), negated(_equal(key, value)))
+    return every(needs(key), negated(_equal(key, value)))
 
 
 def ordered(sign: str, key: CelTerm, value: CelTerm) -> Cel:
@@ -41,10 +41,9 @@ def ordered(sign: str, key: CelTerm, value: CelTerm) -> Cel:
     for one in (key, value):
         if (first := or_empty_text(one)) is not None:
             # An empty string is neither more nor less than anything.
-            need = first.presence()
             sides = (first, value) if one is key else (key, first)
-            return every(*([] if need is None else [need]), ordered(sign, *sides))
-    return every(*needs(key), *needs(value), _ordered(key, sign, value))
+            return every(first.presence(), ordered(sign, *sides))
+    return every(needs(key), needs(value), _ordered(key, sign, value))
 
 
 def _equal(key: CelTerm, value: CelTerm) -> Cel:

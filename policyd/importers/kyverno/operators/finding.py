@@ -23,11 +23,11 @@ _RULES = frozenset({"verbs", "apiGroups", "resourceNames", "nonResourceURLs", "r
 _PATTERNS = frozenset({"host", "hosts", "dnsNames", "commonName"})
 
 
-def needs(term: CelTerm) -> list[Cel]:
+def needs(term: CelTerm) -> Cel:
     """Return what must hold so that a term has a value. Not the fields of a path: a path to what is
     missing is an error, and stays one.
     """
-    return [] if isinstance(term, Either | Constant) or term.needs is None else [term.needs]
+    return TRUE if isinstance(term, Either | Constant) else term.needs
 
 
 def is_in(key: CelValue, value: CelTerm) -> Cel:
@@ -54,20 +54,14 @@ def _in_list(key: CelValue, items: CelList) -> Cel:
     element = items.element
     pattern = _pattern(key) or (isinstance(element, Joined) and element.is_pattern)
     if isinstance(element, ImageRegistry) and isinstance(key, Constant):
-        return items.exists(lambda each: present(each, _in_written(each, key.constant)))
+        return items.exists(lambda each: every(each.presence(), _in_written(each, key.constant)))
     if not pattern and items.name not in _RULES | _PATTERNS:
         if (inside := items.has(key.text(SUM))) is not None:
             return inside
         return items.exists(
-            lambda each: present(each, relation(each.text(SUM), "==", key.text(SUM)))
+            lambda each: every(each.presence(), relation(each.text(SUM), "==", key.text(SUM)))
         )
-    return items.exists(lambda each: present(each, _alike(key, each)))
-
-
-def present(item: CelValue, holds: Cel) -> Cel:
-    """Return CEL that is true if an item is there, and a condition on it holds."""
-    need = item.presence()
-    return holds if need is None else every(need, holds)
+    return items.exists(lambda each: every(each.presence(), _alike(key, each)))
 
 
 def _alike(key: CelValue, item: CelValue) -> Cel:

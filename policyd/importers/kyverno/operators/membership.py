@@ -5,13 +5,13 @@ is one value or a list.
 from collections.abc import Callable
 from dataclasses import replace
 
-from policyd.export.expressions.cel import Cel, relation
+from policyd.export.expressions.cel import TRUE, Cel, relation
 from policyd.importers.jmespath.cel import every, negated, some
 from policyd.importers.jmespath.reading import constant
 from policyd.importers.jmespath.streams import CelList
 from policyd.importers.jmespath.terms import CelTerm, Either, Several, single
 from policyd.importers.jmespath.values import CelValue, Constant
-from policyd.importers.kyverno.operators.finding import has_all, is_in, needs, present
+from policyd.importers.kyverno.operators.finding import has_all, is_in, needs
 from policyd.json_types import JSON
 
 _Test = Callable[[CelValue], Cel]
@@ -39,16 +39,16 @@ def any_not_in(key: CelTerm, value: CelTerm) -> Cel:
     written = _written_list(key)
     sure = _sure(value)
     if written is not None and (found := has_all(sure, written)) is not None:
-        return every(*needs(value), negated(found))
+        return every(needs(value), negated(found))
     absent = _asked(some, key, lambda each: negated(is_in(each, sure)))
-    return every(*needs(value), absent)
+    return every(needs(value), absent)
 
 
 def all_not_in(key: CelTerm, value: CelTerm) -> Cel:
     """Return CEL that is true where `AllNotIn` is: no key is in the value."""
     sure = _sure(value)
     absent = _asked(every, key, lambda each: negated(is_in(each, sure)))
-    return every(*needs(value), absent)
+    return every(needs(value), absent)
 
 
 def _asked(quantifier: _Quantifier, key: CelTerm, test: _Test) -> Cel:
@@ -60,10 +60,12 @@ def _asked(quantifier: _Quantifier, key: CelTerm, test: _Test) -> Cel:
     if isinstance(key, Either):
         return _either(quantifier, key, test)
     if not isinstance(key, CelList):
-        return every(*needs(key), test(key))
+        return every(needs(key), test(key))
     if quantifier is some:
-        return key.exists(lambda each: present(each, test(each)))
-    return every(*needs(key), key.sure().every(lambda each: _absent_or(each, test)))
+        return key.exists(lambda each: every(each.presence(), test(each)))
+    return every(
+        needs(key), key.sure().every(lambda each: some(negated(each.presence()), test(each)))
+    )
 
 
 def _sure(value: CelTerm) -> CelTerm:
@@ -71,16 +73,11 @@ def _sure(value: CelTerm) -> CelTerm:
     return value.sure() if isinstance(value, CelList) else value
 
 
-def _absent_or(element: CelValue, test: _Test) -> Cel:
-    need = element.presence()
-    return test(element) if need is None else some(negated(need), test(element))
-
-
 def _either(quantifier: _Quantifier, key: Either, test: _Test) -> Cel:
     # `list || ''`: the empty string stands for a list that is missing or empty.
     if not isinstance(key.first, CelList) or key.second.kind.name == "list":
         return _asked(quantifier, single(key), test)
-    items = replace(key.first, needs=None)
+    items = replace(key.first, needs=TRUE)
     other = test(single(key.second))
     asked = _asked(quantifier, items, test)
     size = items.size().text
