@@ -10,7 +10,7 @@ from policyd.export.checks import checked, with_free_names
 from policyd.export.metadata import as_written, metadata, source_hash
 from policyd.export.model import ExportedPart, ExportedPolicy, Reason
 from policyd.export.mutating.part import mutation_part
-from policyd.export.policy_views import PolicySource
+from policyd.export.policy_views import ExportSource
 from policyd.export.served import KINDS, api_version, not_served
 from policyd.export.validations import validation_part
 from policyd.policy.compile.bindings import PolicyBindings
@@ -48,7 +48,7 @@ def _exported(sources: Sources, time: datetime) -> Iterator[ExportedPolicy]:
         attached, _ = attachments.of(document)
         valid = [each for each in attached if each.ends is None or time < each.ends]
         parts = (
-            _own_parts(PolicySource(document, document.model, sources.version, time), kinds)
+            _own_parts(ExportSource(document, document.model, sources.version, time), kinds)
             if isinstance(document.model, Policy)
             else (_verbatim_part(document, bindings, sources.version),)
         )
@@ -98,7 +98,7 @@ def _unshared(part: ExportedPart) -> ExportedPart:
     return replace(part, documents=documents)
 
 
-def _own_parts(source: PolicySource, kinds: KnownKinds) -> tuple[ExportedPart, ...]:
+def _own_parts(source: ExportSource, kinds: KnownKinds) -> tuple[ExportedPart, ...]:
     """Return the parts of a Policy, one for each webhook."""
     parts: list[ExportedPart] = []
     if source.spec.validations or source.spec.audit_annotations:

@@ -36,7 +36,7 @@ from policyd.versions import KubernetesVersion
 
 
 @dataclass(frozen=True)
-class PolicySource:
+class ExportSource:
     """A Policy that is exported for a Kubernetes version, as it is at a time."""
 
     document: Document
@@ -98,7 +98,7 @@ class View:
         return with_pod(text, self.template, self.version)
 
 
-def views_of(source: PolicySource, reasons: list[Reason]) -> list[View]:
+def views_of(source: ExportSource, reasons: list[Reason]) -> list[View]:
     """Return the views of a Policy; fields of the source that no view can express are added to
     ``reasons``.
     """
@@ -129,7 +129,7 @@ def bound_part(
     webhook: Webhook,
     specs: Sequence[tuple[View, JSONObject]],
     bound: JSONObject,
-    source: PolicySource,
+    source: ExportSource,
     remarks: Sequence[Reason],
 ) -> ExportedPart:
     """Return the policies for a webhook with these specs, each with its binding, which says
@@ -187,7 +187,7 @@ def _compact(value: JSON) -> JSON:
     return {key: each for key, each in kept.items() if each not in ("", [], {})}
 
 
-def _bare(source: PolicySource) -> Iterator[View]:
+def _bare(source: ExportSource) -> Iterator[View]:
     """Yield the views without conditions and variables."""
     spec, constraints, now = source.spec, source.raw["matchConstraints"], source.now
     params = None
@@ -209,7 +209,7 @@ def _bare(source: PolicySource) -> Iterator[View]:
             )
 
 
-def _completed(view: View, source: PolicySource, reasons: list[Reason]) -> View:
+def _completed(view: View, source: ExportSource, reasons: list[Reason]) -> View:
     """Return a view with its conditions and variables."""
     reasons += view.exceptions.reasons
     given = source.raw.get("matchConditions") or []
@@ -247,7 +247,7 @@ def _needs_params(spec: PolicySpec) -> bool:
     return not (ref.parameter_not_found_action == "Allow" and ref.namespace and known)
 
 
-def remarks_on(source: PolicySource, views: Sequence[View]) -> Iterator[Reason]:
+def remarks_on(source: ExportSource, views: Sequence[View]) -> Iterator[Reason]:
     """Yield the remarks that hold for both webhooks."""
     if any(view.exceptions for view in views):
         yield Reason("spec.exceptions", "exempted requests get no audit annotation")

@@ -5,7 +5,7 @@ from policyd.export.expressions.rewriting import free_name
 from policyd.export.model import ExportedPart, Reason
 from policyd.export.patterns.translation import translate
 from policyd.export.policy_views import (
-    PolicySource,
+    ExportSource,
     View,
     attempt,
     bound_part,
@@ -25,7 +25,7 @@ _SPACE = (
 _PATTERNS = frozenset({"pattern", "anyPattern"})
 
 
-def validation_part(source: PolicySource) -> ExportedPart:
+def validation_part(source: ExportSource) -> ExportedPart:
     """Return the policies with their bindings, or the fields that cannot be translated."""
     reasons: list[Reason] = []
     views = views_of(source, reasons)
@@ -39,7 +39,7 @@ def validation_part(source: PolicySource) -> ExportedPart:
     return bound_part("validate", specs, bound, source, [*remarks_on(source, views)])
 
 
-def _spec(view: View, source: PolicySource, reasons: list[Reason]) -> JSONObject:
+def _spec(view: View, source: ExportSource, reasons: list[Reason]) -> JSONObject:
     """Return the spec of the policy for a view, and add what cannot be translated."""
     raw = source.raw
     given: list[JSONObject] = raw.get("validations") or []

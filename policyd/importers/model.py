@@ -27,7 +27,7 @@ class ImportRemark:
 
 
 @dataclass(frozen=True, slots=True)
-class Notes:
+class ImportNotes:
     """What is said about a result: ``remarks``, and ``comments`` by path in its ``spec``."""
 
     remarks: list[ImportRemark] = field(default_factory=list)

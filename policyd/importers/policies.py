@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from policyd.importers.fields import object_at
-from policyd.importers.model import Imported, ImportedDocument, Notes, Refused
+from policyd.importers.model import Imported, ImportedDocument, ImportNotes, Refused
 from policyd.json_types import JSON, FieldPath, JSONObject
 from policyd.policy.source.loaded_documents import Document
 
@@ -35,13 +35,13 @@ ACTIONS = ("Deny", "Warn", "Audit")
 
 
 def whole(
-    source: Document, kind: str, convert: Callable[[Notes], Sequence[ImportedDocument]]
+    source: Document, kind: str, convert: Callable[[ImportNotes], Sequence[ImportedDocument]]
 ) -> Imported:
     """Return the import of a policy without rules: all of it is converted, or nothing.
 
     ``convert`` raises Refused for what cannot be imported.
     """
-    notes = Notes()
+    notes = ImportNotes()
     try:
         documents = convert(notes)
     except Refused as refused:
@@ -83,7 +83,7 @@ def shadowed(imported: Imported) -> Imported:
     return replace(imported, documents=tuple(documents))
 
 
-def in_effect(actions: Collection[str], path: str, notes: Notes) -> list[str]:
+def in_effect(actions: Collection[str], path: str, notes: ImportNotes) -> list[str]:
     """Return validationActions in their order, without one that has no effect beside another."""
     ordered = [each for each in ACTIONS if each in actions]
     if "Deny" in ordered and "Warn" in ordered:

@@ -15,7 +15,7 @@ from policyd.export.mutating.affected import Affected
 from policyd.export.mutating.mutations import MutationTranslator
 from policyd.export.mutating.overlays.reading import ExpressionSource, ReadOverlay, WrittenCondition
 from policyd.export.mutating.overlays.values import member_of
-from policyd.export.policy_views import PolicySource
+from policyd.export.policy_views import ExportSource
 from policyd.json_types import JSON, keys_in
 from policyd.mutation.overlays.directives import APPEND, PREPEND
 from policyd.mutation.overlays.tree import (
@@ -36,7 +36,7 @@ _KEYED = ("_[_]", "_[?_]", "_?._")
 _COMPARED = ("_==_", "_!=_", "@in")
 
 
-def affected_by_defaults(source: PolicySource, translator: MutationTranslator) -> Iterator[Reason]:
+def affected_by_defaults(source: ExportSource, translator: MutationTranslator) -> Iterator[Reason]:
     """Yield why a mutation may see a default that it does not see in policyd."""
     spec, version = source.spec, source.version
     again = spec.reinvocation_policy == "IfNeeded"

@@ -10,7 +10,7 @@ from policyd.export.mutating.overlays.empty_lists import empty_lists
 from policyd.export.mutating.overlays.json_patch import json_patch
 from policyd.export.mutating.overlays.reading import ReadOverlay, Unsayable, read
 from policyd.export.mutating.templates import with_template_paths, with_template_types
-from policyd.export.policy_views import PolicySource, View
+from policyd.export.policy_views import ExportSource, View
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import KindSchema
 from policyd.policy.compile.expressions import Expressions
@@ -28,7 +28,7 @@ class MutationTranslator:
     Pods.
     """
 
-    def __init__(self, source: PolicySource, kinds: KnownKinds) -> None:
+    def __init__(self, source: ExportSource, kinds: KnownKinds) -> None:
         spec, version = source.spec, source.version
         self._lenient = spec.failure_policy == "Ignore"
         self._version = version

@@ -9,7 +9,7 @@ from policyd.export.expressions.rewriting import free_name
 from policyd.export.model import ExportedPart, Reason, shown_path
 from policyd.export.mutating.defaulting import affected_by_defaults
 from policyd.export.mutating.mutations import MutationTranslator
-from policyd.export.policy_views import PolicySource, View, bound_part, remarks_on, views_of
+from policyd.export.policy_views import ExportSource, View, bound_part, remarks_on, views_of
 from policyd.export.served import KINDS, api_version, not_served
 from policyd.json_types import JSONObject
 from policyd.policy.compile.overlays import KnownKinds
@@ -20,7 +20,7 @@ from policyd.policy.model.match import covers
 _OPERATIONS = ("CREATE", "UPDATE")
 
 
-def mutation_part(source: PolicySource, kinds: KnownKinds) -> ExportedPart:
+def mutation_part(source: ExportSource, kinds: KnownKinds) -> ExportedPart:
     """Return the policies with their bindings, or what cannot be translated. ``kinds`` are the
     kinds whose schemas are known.
     """
@@ -60,7 +60,7 @@ def mutable(constraints: JSONObject) -> JSONObject:
 
 
 def _spec(
-    view: View, source: PolicySource, translator: MutationTranslator, reasons: list[Reason]
+    view: View, source: ExportSource, translator: MutationTranslator, reasons: list[Reason]
 ) -> JSONObject:
     """Return the spec of the policy for a view, and add what cannot be translated."""
     conditions = [*view.conditions]
@@ -97,7 +97,7 @@ def settled_conditions(template: PodTemplate, taken: set[str]) -> list[JSONObjec
 _TYPE = ("apiVersion", "kind")
 
 
-def hidden_fields(source: PolicySource) -> Iterator[Reason]:
+def hidden_fields(source: ExportSource) -> Iterator[Reason]:
     """Yield a reason for each expression that may read the apiVersion or kind of params of a
     built-in kind: the API server does not show them to mutations.
     """

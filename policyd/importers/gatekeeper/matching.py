@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from policyd.export.expressions.selectors import wildcard_expression
 from policyd.importers.fields import items, object_at, require_fields, strings
-from policyd.importers.model import Notes, Refused
+from policyd.importers.model import ImportNotes, Refused
 from policyd.importers.policies import resource_rule
 from policyd.importers.reads import mapper_of
 from policyd.json_types import JSONObject
@@ -40,7 +40,7 @@ def matched(
     match: JSONObject,
     path: str,
     others: Sequence[Document],
-    notes: Notes,
+    notes: ImportNotes,
     operations: Sequence[str] = _CHANGES,
     *,
     subresources: bool = True,
@@ -80,7 +80,7 @@ def _rules(
     kinds: JSONObject,
     path: str,
     mapper: ResourceMapper,
-    notes: Notes,
+    notes: ImportNotes,
     *,
     operations: Sequence[str],
     subresources: bool,

@@ -11,7 +11,7 @@ from policyd.importers.fields import items, object_at, objects, require_fields, 
 from policyd.importers.gatekeeper.changes import Computed, image, patch, pruned, setting
 from policyd.importers.gatekeeper.locations import steps
 from policyd.importers.gatekeeper.matching import matched
-from policyd.importers.model import Imported, ImportedDocument, Notes, Refused
+from policyd.importers.model import Imported, ImportedDocument, ImportNotes, Refused
 from policyd.importers.policies import json_patch, metadata_of, overlay, policy, whole
 from policyd.json_types import JSON, JSONObject
 from policyd.mutation.schemas.schemas import Schemas
@@ -39,7 +39,7 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
 
 
 class _Mutator:
-    def __init__(self, document: Document, others: Sequence[Document], notes: Notes) -> None:
+    def __init__(self, document: Document, others: Sequence[Document], notes: ImportNotes) -> None:
         self._document = document
         self._others = others
         self._notes = notes

@@ -25,8 +25,8 @@ from policyd.importers.gatekeeper.matching import matched
 from policyd.importers.model import (
     Imported,
     ImportedDocument,
+    ImportNotes,
     ImportRemark,
-    Notes,
     Refused,
     refusing,
 )
@@ -156,14 +156,14 @@ class _Template:
         raise Refused("spec.targets[0]", text)
 
     def converted(
-        self, constraint: Document, others: Sequence[Document], notes: Notes
+        self, constraint: Document, others: Sequence[Document], notes: ImportNotes
     ) -> list[ImportedDocument]:
         """Return the Policy of a constraint."""
         spec = object_at(constraint.raw, "spec", "", _SPEC)
         operations = [each for each in self._operations if each != "*"] or ["CREATE", "UPDATE"]
         if "*" in self._operations:
             operations = ["CREATE", "UPDATE", "DELETE"]
-        guesses = Notes()
+        guesses = ImportNotes()
         match = object_at(spec, "match", "spec")
         match = matched(match, "spec.match", others, guesses, operations)
         actions = validation_actions(spec, "spec", notes)
@@ -223,7 +223,7 @@ _ACTIONS: Mapping[str, str] = {"deny": "Deny", "warn": "Warn", "dryrun": "Audit"
 _ADMISSION = frozenset(("*", "validation.gatekeeper.sh", "vap.k8s.io"))
 
 
-def validation_actions(spec: JSONObject, path: str, notes: Notes) -> list[str]:
+def validation_actions(spec: JSONObject, path: str, notes: ImportNotes) -> list[str]:
     """Return validationActions of a constraint's ``spec``; raises Refused."""
     action = str(spec.get("enforcementAction") or "deny")
     scoped = objects(spec.get("scopedEnforcementActions"), f"{path}.scopedEnforcementActions")

@@ -221,10 +221,10 @@ class _Reader:
         if isinstance(whole, CelList):
             return self._spliced(whole)
         if isinstance(whole, Several):
-            return replace(self._generated(whole.concatenated(), None), needs=whole.needs)
+            return replace(over(whole.concatenated(), self.scope.taken), needs=whole.needs)
         if whole.kind.name in SCALARS:
             return constant(None)
-        return self._generated(single(whole), None)
+        return over(single(whole), self.scope.taken)
 
     def _spliced(self, stream: CelList) -> CelList:
         element = stream.element
@@ -233,14 +233,8 @@ class _Reader:
             return CelList(generators, element.element, stream.needs)
         if element.kind.name in ("string", "number", "bool", "map"):
             return stream
-        inner = self._generated(element, None, stream)
+        inner = over(element, self.scope.taken | stream.variables)
         return CelList((*stream.generators, *inner.generators), inner.element, stream.needs)
-
-    def _generated(
-        self, source: CelValue, key: str | None, around: CelList | None = None
-    ) -> CelList:
-        taken = self.scope.taken if around is None else self.scope.taken | around.variables
-        return over(source, taken, key)
 
     def _projected(self, node: _Node, current: CelTerm | None) -> CelTerm:
         left, right, *condition = node["children"]
@@ -250,13 +244,13 @@ class _Reader:
         if isinstance(whole, ContainerImages):
             stream = whole.each(self.scope.taken)
         elif node["type"] == "value_projection":
-            stream = self._generated(single(whole), "key")
+            stream = over(single(whole), self.scope.taken, values=True)
         elif isinstance(whole, CelList):
             stream = whole
         elif left["type"] == "slice":
             raise NotTranslatable("slices are not supported")
         else:
-            stream = self._generated(single(whole), None)
+            stream = over(single(whole), self.scope.taken)
         inside = replace(self, scope=self.scope.inside(*stream.variables))
         if condition:
             stream = inside.filtered(stream, condition[0])
@@ -306,16 +300,12 @@ class _Reader:
         return CelValue(Cel(f"{{{', '.join(pairs)}}}"), MAP)
 
 
-def over(source: CelValue, taken: frozenset[str] = frozenset(), key: str | None = None) -> CelList:
-    """Return the items of a list; with ``key``, the values of a map. ``taken`` are variables
-    around.
-    """
-    name = variable(source.name, taken)
+def over(source: CelValue, taken: frozenset[str], *, values: bool = False) -> CelList:
+    """Return the items of a list, or the ``values`` of a map. ``taken`` are variables around."""
+    name = variable("values" if values else source.name, taken)
+    key = variable("keys", taken) if values else None
     present = frozenset(each.removeprefix(EACH) for each in source.present if each.startswith(EACH))
     item = CelValue(Cel(name), source.kind.items, present=present, name=source.name)
-    if key is not None:
-        key, name = variable("keys", taken), variable("values", taken)
-        item = CelValue(Cel(name), source.kind.items, name=source.name)
     return CelList((Generator(name, source, key=key),), item, source.presence())
 
 

@@ -7,7 +7,7 @@ which parameters and to which effect, becomes part of it, so there is one Policy
 from collections.abc import Mapping, Sequence
 
 from policyd.importers.fields import object_at, objects, require_fields, strings
-from policyd.importers.model import Imported, ImportedDocument, Notes, Refused
+from policyd.importers.model import Imported, ImportedDocument, ImportNotes, Refused
 from policyd.importers.policies import ACTIONS, metadata_of, policy, whole
 from policyd.json_types import JSONObject
 from policyd.policy.source.loaded_documents import Document
@@ -34,7 +34,7 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
 
 
 def _policies(
-    document: Document, others: Sequence[Document], notes: Notes
+    document: Document, others: Sequence[Document], notes: ImportNotes
 ) -> list[ImportedDocument]:
     spec = object_at(document.raw, "spec", "", _FIELDS[document.kind])
     bindings = [

@@ -9,7 +9,7 @@ from policyd.importers.kyverno.first_rule import exclusive
 from policyd.importers.kyverno.matching.filters import selecting
 from policyd.importers.kyverno.rule_converter import ConvertedRule, RuleConverter, kind_of
 from policyd.importers.kyverno.settings import NamespacedAction
-from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Notes, Refused
+from policyd.importers.model import Imported, ImportedDocument, ImportNotes, ImportRemark, Refused
 from policyd.importers.naming import LONGEST, valid_name
 from policyd.json_types import JSONObject
 from policyd.policy.source.loaded_documents import Document
@@ -31,7 +31,7 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
     kinds = tuple(dict.fromkeys(map(kind_of, usable)))
     reasons: list[ImportRemark] = []
     converted: list[_Rule] = []
-    notes = Notes()
+    notes = ImportNotes()
     try:
         converter = RuleConverter(policy, settings.settings(spec, notes), others)
         for index, rule in enumerate(rules):
@@ -86,7 +86,7 @@ def _converted(converter: RuleConverter, rule: JSONObject, path: str) -> _Rule:
         return _Rule(rule, reason=refusal.finding)
 
 
-def _first_only(rules: Sequence[_Rule], notes: Notes) -> list[_Rule]:
+def _first_only(rules: Sequence[_Rule], notes: ImportNotes) -> list[_Rule]:
     if any(each.reason for each in rules):
         raise Refused("spec.applyRules", "the other rules apply where one that is missing does not")
     never = "it never applies: a rule before it applies to all that it matches"
@@ -115,7 +115,7 @@ def _reason(rule: _Rule, *, depends: bool) -> ImportRemark:
 
 
 def _imported(
-    document: Document, policy: JSONObject, rules: Sequence[_Rule], notes: Notes
+    document: Document, policy: JSONObject, rules: Sequence[_Rule], notes: ImportNotes
 ) -> Imported:
     metadata, description = settings.metadata(policy)
     # Category and severity first, with policyd's names.

@@ -18,7 +18,7 @@ from policyd.importers.kyverno.matching.targets import absent_fields, namespace_
 from policyd.importers.kyverno.pod_security import level_policies as pod_security
 from policyd.importers.kyverno.settings import NamespacedAction
 from policyd.importers.kyverno.validate import validate_rule as validate
-from policyd.importers.model import Notes, Refused, refusing
+from policyd.importers.model import ImportNotes, Refused, refusing
 from policyd.importers.reads import PolicyReads
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.kinds.definitions import definitions_among
@@ -66,7 +66,7 @@ class ConvertedRule:
     spec: JSONObject
     actions: Sequence[NamespacedAction]
     names: tuple[str, ...]
-    notes: Notes
+    notes: ImportNotes
     suffix: str = ""
 
 
@@ -120,7 +120,7 @@ class RuleConverter:
         ours = operations.split(rule.get("preconditions"))
         resources = targets(rule, path, self._definitions)
         scope = self._scope(rule, kind, ours, resources, controllers)
-        notes = Notes()
+        notes = ImportNotes()
         matched, found = matching(rule, path, scope, notes)
         root = self._vocabulary(found, scope)
         written = rule.get("context") or None
@@ -143,7 +143,9 @@ class RuleConverter:
             result.append(ConvertedRule(spec, actions, names, notes, suffix))
         return result
 
-    def _body(self, rule: JSONObject, path: str, scope: Vocabulary, notes: Notes) -> JSONObject:
+    def _body(
+        self, rule: JSONObject, path: str, scope: Vocabulary, notes: ImportNotes
+    ) -> JSONObject:
         with refusing(path, NotTranslatable):
             if kind_of(rule) == "cel":
                 return cel.parts(rule, path, scope.reads, notes)

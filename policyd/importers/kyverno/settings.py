@@ -9,7 +9,7 @@ from policyd.importers.jmespath.globs import among, has_wildcards
 from policyd.importers.kyverno.matching import autogen
 from policyd.importers.kyverno.matching.filters import opposite, required_labels
 from policyd.importers.kyverno.matching.targets import NAMESPACE
-from policyd.importers.model import Notes, Refused
+from policyd.importers.model import ImportNotes, Refused
 from policyd.json_types import JSONObject
 
 _DESCRIPTION = "policies.kyverno.io/description"
@@ -58,7 +58,7 @@ def metadata(policy: JSONObject) -> tuple[JSONObject, str]:
     return metadata, annotations.get(_DESCRIPTION, "").strip()
 
 
-def settings(spec: JSONObject, notes: Notes) -> JSONObject:
+def settings(spec: JSONObject, notes: ImportNotes) -> JSONObject:
     """Return failurePolicy, timeoutSeconds and matchConditions of a policy as fields of a Policy.
 
     Raises Refused for fields that change which requests are checked, and for unknown ones.

@@ -23,7 +23,7 @@ from policyd.importers.kyverno.cel.validations import (
     validations,
 )
 from policyd.importers.kyverno.shape import cel_policy
-from policyd.importers.model import Imported, ImportedDocument, Notes, Refused
+from policyd.importers.model import Imported, ImportedDocument, ImportNotes, Refused
 from policyd.importers.policies import ACTIONS, in_effect, policy, whole
 from policyd.importers.reads import PolicyReads, mapper_of
 from policyd.json_types import JSONObject, strings_in
@@ -64,7 +64,7 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
 
 class _Conversion:
     def __init__(
-        self, document: Document, kind: str, others: Sequence[Document], notes: Notes
+        self, document: Document, kind: str, others: Sequence[Document], notes: ImportNotes
     ) -> None:
         self._document = replace(document, raw=cel_policy(document.raw))
         self._others = others
@@ -167,7 +167,7 @@ class _Conversion:
         return found[0] if len(found) == 1 and not asked else {}
 
 
-def _pod_controllers(spec: JSONObject, notes: Notes) -> tuple[str, ...]:
+def _pod_controllers(spec: JSONObject, notes: ImportNotes) -> tuple[str, ...]:
     """Return the kinds of controllers that ``spec.autogen`` names; without it, policies for Pods
     are for all of them, whose deletion is not checked.
     """
@@ -209,7 +209,7 @@ def _pods_only_resources(spec: JSONObject) -> bool:
     return groups == {""} and named <= {"pods", "pods/ephemeralcontainers"}
 
 
-def _check_evaluation(spec: JSONObject, notes: Notes) -> None:
+def _check_evaluation(spec: JSONObject, notes: ImportNotes) -> None:
     """Raise Refused for policies that ``spec.evaluation`` does not evaluate at admission."""
     given = object_at(spec, "evaluation", "spec", _EVALUATION)
     here = "spec.evaluation"
@@ -227,7 +227,7 @@ def _check_evaluation(spec: JSONObject, notes: Notes) -> None:
         notes.remark(f"{here}.background", kyverno.SCANNED, scans=True)
 
 
-def _actions(spec: JSONObject, notes: Notes) -> list[str]:
+def _actions(spec: JSONObject, notes: ImportNotes) -> list[str]:
     """Return ``validationActions``; Deny if there are none, as in Kyverno."""
     given = spec.get("validationActions") or ["Deny"]
     for unknown in set(given) - set(ACTIONS):

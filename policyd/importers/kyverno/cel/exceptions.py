@@ -26,7 +26,7 @@ from policyd.importers.fields import (
 from policyd.importers.kyverno.cel.libraries import parsed
 from policyd.importers.kyverno.cel.rewriting import Rewriting
 from policyd.importers.kyverno.cel.validations import condition_name
-from policyd.importers.model import Notes, Refused
+from policyd.importers.model import ImportNotes, Refused
 from policyd.json_types import JSONObject
 from policyd.policy.source.loaded_documents import Document
 
@@ -46,14 +46,14 @@ _ALLOWED = {"images": "allowedImages", "allowedValues": "allowedValues"}
 class CelExceptions:
     """``exceptions`` and ``conditions`` of a Policy, and the ``variables`` for what is allowed."""
 
-    notes: Notes
+    notes: ImportNotes
     exceptions: list[JSONObject] = field(default_factory=list)
     conditions: list[JSONObject] = field(default_factory=list)
     variables: list[JSONObject] = field(default_factory=list)
 
 
 def exceptions_for(
-    policy: Document, others: Sequence[Document], rewriting: Rewriting, notes: Notes
+    policy: Document, others: Sequence[Document], rewriting: Rewriting, notes: ImportNotes
 ) -> tuple[CelExceptions, Rewriting]:
     """Return the exceptions from a policy, and the rewriting of its expressions, which may read
     what they allow. Raises Refused.

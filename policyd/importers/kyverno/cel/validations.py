@@ -12,7 +12,7 @@ from policyd.export.expressions.occurrences import occurrences
 from policyd.export.expressions.rewriting import free_name
 from policyd.importers.fields import conjunction, enclosed, items, object_at, one_line
 from policyd.importers.kyverno.cel.rewriting import Rewriting, params_in
-from policyd.importers.model import Notes, Refused
+from policyd.importers.model import ImportNotes, Refused
 from policyd.importers.reads import PolicyReads
 from policyd.json_types import JSONObject
 
@@ -108,7 +108,7 @@ def validations(
     name: str,
     path: str,
     rewriting: Rewriting,
-    notes: Notes,
+    notes: ImportNotes,
     *,
     fallback: str = "",
 ) -> list[JSONObject]:
@@ -161,7 +161,7 @@ _FIELDS = (
 )
 
 
-def parts(rule: JSONObject, path: str, reads: PolicyReads, notes: Notes) -> JSONObject:
+def parts(rule: JSONObject, path: str, reads: PolicyReads, notes: ImportNotes) -> JSONObject:
     """Return what the CEL of a rule at ``path`` contributes to a Policy: matchConditions of its
     ``celPreconditions``, variables, validations, auditAnnotations, paramKind and paramRef.
 

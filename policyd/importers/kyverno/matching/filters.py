@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from policyd.export.expressions.cel import TRUE, Cel, relation
 from policyd.importers.jmespath.cel import every, negated, quoted, some
 from policyd.importers.jmespath.globs import among, globbed, has_wildcards
-from policyd.importers.model import Notes, Refused
+from policyd.importers.model import ImportNotes, Refused
 from policyd.json_types import JSON, JSONObject
 
 _OPPOSITES = {"In": "NotIn", "NotIn": "In", "Exists": "DoesNotExist", "DoesNotExist": "Exists"}
@@ -66,7 +66,9 @@ def _some_object(test: Cel) -> Cel:
     return Cel(f"[object, oldObject].exists(o, {found.text})")
 
 
-def read(entry: JSONObject, path: str, notes: Notes, *, namespace: str, deletes: bool) -> Filter:
+def read(
+    entry: JSONObject, path: str, notes: ImportNotes, *, namespace: str, deletes: bool
+) -> Filter:
     """Read an entry of ``any`` or ``all``, or the fields of a block that has neither.
 
     ``namespace`` is CEL of the namespace of a request. ``deletes``: DELETE is among the operations;
@@ -227,7 +229,7 @@ def _group(name: str) -> Cel:
     return Cel(f"request.userInfo.groups.exists(g, {globbed('g', name).text})")
 
 
-def _roles(entry: JSONObject, path: str, notes: Notes) -> Cel:
+def _roles(entry: JSONObject, path: str, notes: ImportNotes) -> Cel:
     """Kyverno looks up the bindings of the user; a request names only the user and the groups."""
     if entry.get("roles"):
         raise Refused(

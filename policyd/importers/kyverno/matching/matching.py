@@ -23,7 +23,7 @@ from policyd.importers.kyverno.matching.targets import (
     namespace_of,
     note_guesses,
 )
-from policyd.importers.model import Notes, Refused
+from policyd.importers.model import ImportNotes, Refused
 from policyd.importers.policies import resource_rule
 from policyd.json_types import JSON, JSONObject
 
@@ -51,7 +51,7 @@ _NAMESPACES = resource_rule([""], ["v1"], ["*"], ["namespaces"])
 
 
 def matching(
-    rule: JSONObject, path: str, scope: MatchScope, notes: Notes
+    rule: JSONObject, path: str, scope: MatchScope, notes: ImportNotes
 ) -> tuple[JSONObject, tuple[MatchedResource, ...]]:
     """Return matchConstraints, podControllers and matchConditions of a rule, and what it matches.
 
@@ -61,7 +61,7 @@ def matching(
 
 
 class _Builder:
-    def __init__(self, rule: JSONObject, path: str, scope: MatchScope, notes: Notes) -> None:
+    def __init__(self, rule: JSONObject, path: str, scope: MatchScope, notes: ImportNotes) -> None:
         self._scope = scope
         self._notes = notes
         self._found = matched_by(rule, scope.targets)

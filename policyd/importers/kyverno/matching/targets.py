@@ -8,7 +8,7 @@ from policyd.export.expressions.cel import TRUE, Cel, relation
 from policyd.importers.jmespath.cel import every, some
 from policyd.importers.jmespath.globs import among
 from policyd.importers.kyverno.matching.kinds import MatchedResource, target
-from policyd.importers.model import Notes, refusing
+from policyd.importers.model import ImportNotes, refusing
 from policyd.json_types import JSONObject
 from policyd.near_names import nearest
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
@@ -52,7 +52,7 @@ def matched_by(rule: JSONObject, of: Mapping[str, MatchedResource]) -> list[Matc
     return [of[kind] for resources, _ in listed for kind in resources.get("kinds", ())]
 
 
-def note_guesses(resources: Iterable[MatchedResource], path: str, notes: Notes) -> None:
+def note_guesses(resources: Iterable[MatchedResource], path: str, notes: ImportNotes) -> None:
     """Add a remark for each kind whose resource follows from its name only."""
     for each in resources:
         if not each.derived:

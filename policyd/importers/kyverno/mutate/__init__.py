@@ -10,7 +10,7 @@ from policyd.importers.kyverno.matching.kinds import OF_THE_KIND, selected
 from policyd.importers.kyverno.matching.targets import descriptions
 from policyd.importers.kyverno.mutate.foreach import BODIES, body_of, loops
 from policyd.importers.kyverno.mutate.patches import operations_patch, strategic_merge
-from policyd.importers.model import Notes, Refused
+from policyd.importers.model import ImportNotes, Refused
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
@@ -24,7 +24,7 @@ _REFUSED = {
 }
 
 
-def parts(rule: JSONObject, path: str, scope: Vocabulary, notes: Notes) -> JSONObject:
+def parts(rule: JSONObject, path: str, scope: Vocabulary, notes: ImportNotes) -> JSONObject:
     """Return the mutations of a rule, with what else they need of the Policy, as fields of its
     ``spec``. ``path`` is the path of the rule in its document.
 

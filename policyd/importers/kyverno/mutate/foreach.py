@@ -21,7 +21,7 @@ from policyd.importers.kyverno.mutate.patches import (
 )
 from policyd.importers.kyverno.mutate.pointers import Pointer
 from policyd.importers.kyverno.mutate.texts import names_element, words_of
-from policyd.importers.model import Notes, Refused
+from policyd.importers.model import ImportNotes, Refused
 from policyd.importers.policies import json_patch, overlay
 from policyd.json_types import JSON, JSONObject
 
@@ -35,7 +35,7 @@ def loops(
     schemas: RuleSchemas,
     scope: Vocabulary,
     path: str,
-    notes: Notes,
+    notes: ImportNotes,
     *,
     has_context: bool,
 ) -> JSONObject:

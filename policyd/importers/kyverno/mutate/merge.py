@@ -11,7 +11,7 @@ from policyd.importers.jmespath.interpolation import has_variables
 from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.mutate.pointers import member
 from policyd.importers.kyverno.mutate.texts import cel, overlay_text, overlay_value
-from policyd.importers.model import Notes, Refused, refusing
+from policyd.importers.model import ImportNotes, Refused, refusing
 from policyd.json_types import JSON, JSONObject
 from policyd.pattern.marks import Mark, UnknownMark, split, split_if_known
 
@@ -59,7 +59,7 @@ class Merge:
     """Turns patches into overlays."""
 
     scope: Vocabulary
-    notes: Notes
+    notes: ImportNotes
 
     def map(self, tree: JSONObject, at: Field, path: str, *, new: bool = False) -> JSON:
         """Return the overlay of a map at a field. ``new``: it is merged with nothing, so that marks

@@ -16,7 +16,7 @@ from policyd.importers.kyverno.mutate.operations import (
 )
 from policyd.importers.kyverno.mutate.pointers import PathStep, Pointer, member
 from policyd.importers.kyverno.mutate.texts import cel, overlay_value
-from policyd.importers.model import Notes, Refused
+from policyd.importers.model import ImportNotes, Refused
 from policyd.importers.policies import json_patch, overlay
 from policyd.json_types import JSON, JSONObject, values_in
 from policyd.pattern.marks import Mark
@@ -27,7 +27,7 @@ RuleSchemas = list[Field] | None
 
 
 def strategic_merge(
-    tree: JSON, schemas: RuleSchemas, scope: Vocabulary, path: str, notes: Notes
+    tree: JSON, schemas: RuleSchemas, scope: Vocabulary, path: str, notes: ImportNotes
 ) -> JSONObject:
     """Return a ``patchStrategicMerge`` as a mutation. Raises Refused."""
     if not isinstance(tree, dict):
@@ -47,7 +47,7 @@ def same_for_all(overlays: Iterable[JSON], path: str) -> JSON:
 
 
 def operations_patch(
-    patch: JSON, schemas: RuleSchemas, scope: Vocabulary, path: str, notes: Notes
+    patch: JSON, schemas: RuleSchemas, scope: Vocabulary, path: str, notes: ImportNotes
 ) -> JSONObject:
     """Return a ``patchesJson6902`` as a mutation. Raises Refused."""
     operations = read_operations(patch, scope, path)

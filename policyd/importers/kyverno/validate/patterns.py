@@ -5,7 +5,7 @@ that the result means what Kyverno does (pkg/engine/validate, anchor and pattern
 """
 
 from policyd._core.pattern.strings import amount_of
-from policyd.importers.model import Notes, Refused, refusing
+from policyd.importers.model import ImportNotes, Refused, refusing
 from policyd.json_types import JSON, JSONObject
 from policyd.pattern import PatternError, compile_pattern
 from policyd.pattern.leaves import operation
@@ -15,7 +15,7 @@ _CONDITIONS = (Mark.CONDITION, Mark.GLOBAL)
 _COMPARING = ("<", ">", "!")
 
 
-def converted(tree: JSON, path: str, notes: Notes) -> JSON:
+def converted(tree: JSON, path: str, notes: ImportNotes) -> JSON:
     """Return a pattern that compiles; ``path`` is its path in the document.
 
     In Kyverno a condition outside of lists skips the whole pattern, and so does one in a list if it
@@ -34,7 +34,7 @@ def converted(tree: JSON, path: str, notes: Notes) -> JSON:
     return result
 
 
-def _tree(tree: JSON, path: str, notes: Notes) -> JSON:
+def _tree(tree: JSON, path: str, notes: ImportNotes) -> JSON:
     if isinstance(tree, dict):
         return _map(tree, path, notes)
     if isinstance(tree, list):
@@ -42,7 +42,7 @@ def _tree(tree: JSON, path: str, notes: Notes) -> JSON:
     return tree
 
 
-def _map(tree: JSONObject, path: str, notes: Notes) -> JSONObject:
+def _map(tree: JSONObject, path: str, notes: ImportNotes) -> JSONObject:
     result: JSONObject = {}
     for key, value in tree.items():
         at = f"{path}.{key}"
@@ -65,7 +65,7 @@ def _map(tree: JSONObject, path: str, notes: Notes) -> JSONObject:
     return result
 
 
-def _list(tree: list[JSON], path: str, notes: Notes) -> list[JSON]:
+def _list(tree: list[JSON], path: str, notes: ImportNotes) -> list[JSON]:
     if not tree:
         raise Refused(path, "in Kyverno no list matches an empty list")
     exists = path.rpartition(".")[2].startswith("^(")

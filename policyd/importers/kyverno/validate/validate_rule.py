@@ -13,13 +13,15 @@ from policyd.importers.kyverno.conditions import holds
 from policyd.importers.kyverno.context import bound
 from policyd.importers.kyverno.plain_lists import plain_lists
 from policyd.importers.kyverno.validate.patterns import converted
-from policyd.importers.model import Notes, Refused, refusing
+from policyd.importers.model import ImportNotes, Refused, refusing
 from policyd.json_types import JSON, JSONObject
 from policyd.pattern import compile_pattern
 from policyd.pattern.marks import Mark, marked
 
 
-def validations(rule: JSONObject, path: str, scope: Vocabulary, notes: Notes) -> list[JSONObject]:
+def validations(
+    rule: JSONObject, path: str, scope: Vocabulary, notes: ImportNotes
+) -> list[JSONObject]:
     """Return the validations of a rule; ``path`` is the path of the rule.
 
     Raises Refused for what policyd cannot check.
@@ -36,7 +38,9 @@ def validations(rule: JSONObject, path: str, scope: Vocabulary, notes: Notes) ->
     return [{**each, **words} if "expression" in each else {**words, **each} for each in found]
 
 
-def _body(validate: JSONObject, path: str, scope: Vocabulary, notes: Notes) -> list[JSONObject]:
+def _body(
+    validate: JSONObject, path: str, scope: Vocabulary, notes: ImportNotes
+) -> list[JSONObject]:
     if "pattern" in validate:
         return [{"pattern": converted(validate["pattern"], f"{path}.pattern", notes)}]
     if "anyPattern" in validate:
@@ -52,7 +56,7 @@ def _body(validate: JSONObject, path: str, scope: Vocabulary, notes: Notes) -> l
     raise Refused(path, "the rule validates nothing that the import knows")
 
 
-def _message(text: str, scope: Vocabulary, path: str, notes: Notes) -> JSONObject:
+def _message(text: str, scope: Vocabulary, path: str, notes: ImportNotes) -> JSONObject:
     """Return ``message`` or ``messageExpression`` of a validation, neither if there is no text.
 
     Line breaks become spaces: Kubernetes has no message with several lines.
@@ -71,7 +75,7 @@ def _message(text: str, scope: Vocabulary, path: str, notes: Notes) -> JSONObjec
 
 
 def _of_loops(
-    loops: list[JSONObject], path: str, scope: Vocabulary, notes: Notes
+    loops: list[JSONObject], path: str, scope: Vocabulary, notes: ImportNotes
 ) -> list[JSONObject]:
     """Return the validations of all loops; patterns on plain lists become one pattern."""
     if not loops:
@@ -91,7 +95,7 @@ def _of_loops(
     return result
 
 
-def _as_pattern(loop: JSONObject, path: str, notes: Notes) -> JSON:
+def _as_pattern(loop: JSONObject, path: str, notes: ImportNotes) -> JSON:
     """Return a pattern that checks each item of plain lists, wherever they are present; None if the
     loop is something else.
     """
@@ -175,7 +179,7 @@ def _test(loop: JSONObject, path: str, scope: Vocabulary, name: str, depth: int)
 
 
 def _matches(tree: JSON, path: str, name: str) -> Cel:
-    notes = Notes()
+    notes = ImportNotes()
     pattern = converted(tree, path, notes)
     for each in notes.remarks:
         raise Refused(each.path, each.message)

@@ -6,7 +6,7 @@ import yaml
 
 from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.mutate import parts
-from policyd.importers.model import Notes, Refused
+from policyd.importers.model import ImportNotes, Refused
 from policyd.json_types import JSONObject
 from tests import policy_sets
 from tests.builders.policies import policy
@@ -27,7 +27,7 @@ class Mutations(NamedTuple):
     """What a rule contributes to a Policy."""
 
     spec: JSONObject
-    notes: Notes
+    notes: ImportNotes
 
 
 def imported(mutate: str, kind: str = "Pod", **rule: Any) -> Mutations:
@@ -35,7 +35,7 @@ def imported(mutate: str, kind: str = "Pod", **rule: Any) -> Mutations:
     body = {"match": {"any": [{"resources": {"kinds": [kind]}}]}, **rule}
     body["mutate"] = yaml.safe_load(mutate)
     scope = Vocabulary.request(present=_PRESENT.get(kind, ("spec",)))
-    notes = Notes()
+    notes = ImportNotes()
     return Mutations(parts(body, "spec.rules[0]", scope, notes), notes)
 
 
