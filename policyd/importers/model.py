@@ -28,7 +28,7 @@ class ImportRemark:
 
 @dataclass(frozen=True, slots=True)
 class ImportNotes:
-    """What is said about a result: ``remarks``, and ``comments`` by path in its ``spec``."""
+    """The ``remarks`` about a result, and ``comments`` by path in its ``spec``."""
 
     remarks: list[ImportRemark] = field(default_factory=list)
     comments: dict[FieldPath, str] = field(default_factory=dict)

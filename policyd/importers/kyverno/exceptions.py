@@ -40,7 +40,7 @@ def exceptions(
     """Return ``exceptions`` and ``matchConditions`` of a rule.
 
     ``rules`` maps the names of the rule, those that Kyverno generates for controllers included, to
-    the kinds that it applies to under each name; ``scope`` is that of matchConditions. Raises
+    the kinds that it applies to under each name; ``scope`` has what matchConditions see. Raises
     Refused for what cannot be said.
     """
     found: list[JSONObject] = []

@@ -32,9 +32,11 @@ def holds(found: Conditions, place: ObjectPlace, at: Field) -> str:
         if condition.whole:
             parts.append(_whole(condition.tree, here, below, condition.path))
         else:
-            entries = condition.tree.items()
-            found_here = (_entry(k, v, here, below, (*condition.path, k)) for k, v in entries)
-            parts.append(conjunction(*found_here))
+            entries = (
+                _entry(key, value, here, below, (*condition.path, key))
+                for key, value in condition.tree.items()
+            )
+            parts.append(conjunction(*entries))
     return conjunction(*parts)
 
 

@@ -26,7 +26,6 @@ class Unsayable(Exception):
     def __init__(self, path: FieldPath, message: str) -> None:
         super().__init__(message)
         self.path = path
-        self.message = message
 
 
 @dataclass(frozen=True, slots=True)
