@@ -14,17 +14,17 @@ from policyd.importers.jmespath.vocabulary import NotTranslatable
 _NOTHING = Constant(Cel("[]"), JsonKind("list"), constant=[])
 
 
-def _length(taken: frozenset[str], whole: CelTerm) -> CelTerm:
+def _length(whole: CelTerm) -> CelTerm:
     if isinstance(whole, CelList):
         some = whole.exists(CelValue.presence, strict=True)
         simple = whole.whole is not None
         return Count(whole.size(), NUMBER, some=None if simple else some)
     if (value := or_empty_text(whole)) is not None:  # as long as x, whatever is empty of it
-        return _length(taken, first_of(value, _NOTHING))
+        return _length(first_of(value, _NOTHING))
     return CelValue(Cel(f"size({whole.text()})"), NUMBER)
 
 
-def _contains(taken: frozenset[str], whole: CelTerm, part: CelTerm) -> CelTerm:
+def _contains(whole: CelTerm, part: CelTerm) -> CelTerm:
     if isinstance(whole, CelList):
         inside = whole.has(part.text(SUM), strict=True)
         found = whole.exists(lambda each: equality(each, part), strict=True)
@@ -60,7 +60,7 @@ def _items(taken: frozenset[str], whole: CelTerm, *names: CelTerm) -> CelTerm:
     return CelValue(Cel(text), JsonKind("list", MAP))
 
 
-def _not_null(taken: frozenset[str], *arguments: CelTerm) -> CelTerm:
+def _not_null(*arguments: CelTerm) -> CelTerm:
     *first, last = [single(each) for each in arguments]
     if not first:
         return last
@@ -84,7 +84,7 @@ def _merge(taken: frozenset[str], whole: CelTerm, *others: CelTerm) -> CelTerm:
     return CelValue(Cel(text), MAP)
 
 
-def _sum(taken: frozenset[str], whole: CelTerm) -> CelTerm:
+def _sum(whole: CelTerm) -> CelTerm:
     if whole.kind.items.name not in ("number", "any"):
         raise NotTranslatable("`sum()` of anything but numbers has no counterpart")
     return CelValue(Cel(f"{whole.text(MEMBER)}.sum()"), NUMBER)
@@ -97,11 +97,11 @@ def _label_match(taken: frozenset[str], *both: CelTerm) -> CelTerm:
     return CelValue(Cel(f"{wanted}.all({key}, {value}, {holds})"), BOOL)
 
 
-def _most(name: str, taken: frozenset[str], whole: CelTerm) -> CelTerm:
+def _most(name: str, whole: CelTerm) -> CelTerm:
     return CelValue(_untyped(f"{whole.text(MEMBER)}.{name}()", whole), whole.kind.items)
 
 
-def _ordered(name: str, taken: frozenset[str], whole: CelTerm) -> CelTerm:
+def _ordered(name: str, whole: CelTerm) -> CelTerm:
     if whole.kind.name not in ("list", "any"):
         raise NotTranslatable(f"`{name}()` of anything but a list has no counterpart")
     text = _untyped(f"{whole.text(MEMBER)}.{name}()", whole)
@@ -117,15 +117,18 @@ def _untyped(text: str, whole: CelTerm) -> Cel:
 LISTS: dict[str, tuple[int | None, Function]] = {
     "length": (1, _length),
     "contains": (2, _contains),
-    "keys": (1, _keys),
-    "values": (1, _values),
-    "items": (3, _items),
     "not_null": (None, _not_null),
-    "merge": (None, _merge),
     "sum": (1, _sum),
-    "label_match": (2, _label_match),
     "min": (1, partial(_most, "min")),
     "max": (1, partial(_most, "max")),
     "sort": (1, partial(_ordered, "sort")),
     "reverse": (1, partial(_ordered, "reverse")),
+}
+# Functions that become macros: their first argument is the names of variables around them.
+MACROS: dict[str, tuple[int | None, Function]] = {
+    "keys": (1, _keys),
+    "values": (1, _values),
+    "items": (3, _items),
+    "merge": (None, _merge),
+    "label_match": (2, _label_match),
 }
