@@ -39,7 +39,7 @@ from policyd.policy.model.expressions import (
     names_in,
 )
 from policyd.policy.model.reads import PolicyRead
-from policyd.policy.source.loaded_documents import Document
+from policyd.policy.source.loaded_documents import Document, string_at
 from policyd.versions import NEWEST, TYPED_VALUES, KubernetesVersion
 
 
@@ -301,15 +301,6 @@ def _depth(type_: Type) -> int:
 
 _OBJECTS = frozenset(("object", "oldObject"))
 _ROUNDS = 10  # of corrections: of several mistakes of a kind, the first is reported
-
-
-def string_at(raw: Mapping[str, Any], path: FieldPath) -> str:
-    """Return the string at a path of a plain document."""
-    value: Any = raw
-    for step in path:
-        value = value[step]
-    text: str = value
-    return text
 
 
 def _in_string(raw: Mapping[str, Any], each: PolicyExpression, problem: Problem) -> Problem:

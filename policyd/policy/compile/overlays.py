@@ -16,12 +16,12 @@ from policyd.mutation.overlay import Overlay
 from policyd.mutation.schemas.schemas import Gvk, KindSchema, Schemas
 from policyd.pattern import Pattern, PatternError, compile_pattern
 from policyd.pattern.faults import Fault
-from policyd.policy.compile.expressions import Expressions, string_at
+from policyd.policy.compile.expressions import Expressions
 from policyd.policy.kinds.controllers import CONTROLLERS
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import Policy
 from policyd.policy.model.match import NamedRuleWithOperations
-from policyd.policy.source.loaded_documents import Document
+from policyd.policy.source.loaded_documents import Document, string_at
 from policyd.versions import NEWEST, KubernetesVersion
 
 if TYPE_CHECKING:

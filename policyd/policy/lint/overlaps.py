@@ -20,12 +20,10 @@ from policyd._core.json.equality import equal
 from policyd.bounded_text import few
 from policyd.errors import Problem, Related
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.kinds import kinds_of
 from policyd.policy.lint.types.writes import ALL, Write, WrittenPlace, writes
 from policyd.policy.model.base import Model
-from policyd.policy.model.expressions import mutations_of
 from policyd.policy.model.findings import FormProblem, path_text
-from policyd.policy.model.kinds import MutatingAdmissionPolicy, Policy
+from policyd.policy.model.kinds import AnyPolicy
 from policyd.policy.model.match import NamedRuleWithOperations
 from policyd.policy.source.loaded_documents import Document
 
@@ -104,24 +102,20 @@ def overlapping(run: LintRun) -> Iterator[Problem]:
 
 def _writers(run: LintRun) -> Iterator[_Writer]:
     scopes: dict[bytes, _Scope] = {}
-    documents = sorted(run.sources.documents, key=lambda document: document.name)
-    for number, document in enumerate(documents):
-        policy = document.model
-        if not isinstance(policy, MutatingAdmissionPolicy | Policy) or not policy.spec.mutations:
-            continue
-        schemas = (run.schemas.lookup(*gvk) for gvk in kinds_of(policy, run.typed.schemas))
-        roots = [each.root.type for each in schemas if each is not None]
+    policies = sorted(run.policies, key=lambda policy: policy.document.name)
+    for number, policy in enumerate(each for each in policies if each.mutations):
+        roots = [each.root.type for each in policy.schemas.values()]
         last: dict[WrittenPlace, tuple[int, Write]] = {}
-        for mutation in mutations_of(document.raw):
+        for mutation in policy.mutations:
             for write in writes(mutation.kind, mutation.held, roots):
                 last[write.place] = (mutation.index, write)
         if last:
-            scope = _Scope(policy.spec.match_constraints.resource_rules, _narrowing(policy))
+            scope = _Scope(policy.rules, _narrowing(policy.model))
             key = _encoded([scope.rules, scope.narrowing.decode()])
-            yield _Writer(number, document, scopes.setdefault(key, scope), last)
+            yield _Writer(number, policy.document, scopes.setdefault(key, scope), last)
 
 
-def _narrowing(policy: MutatingAdmissionPolicy | Policy) -> bytes:
+def _narrowing(policy: AnyPolicy) -> bytes:
     """Return what restricts a policy besides its rules; empty if nothing does."""
     match = policy.spec.match_constraints
     narrowing: list[list[Any]] = [

@@ -3,27 +3,21 @@ than the one of their resource, and a schema where it was in v1beta1.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
-from policyd.errors import Problem
-from policyd.policy.kinds.definitions import definitions
+from policyd.policy.kinds.definitions import is_definition, usable
 from policyd.policy.lint.run import LintRun
 from policyd.policy.model.findings import FormProblem
+from policyd.policy.source.loaded_documents import Document
 
 RULE = "refused-definition"
 _SCHEMA_HINT = "write schema: {openAPIV3Schema: …} in each of versions"
 
 
-def refused_definitions(run: LintRun) -> Iterator[Problem]:
-    """Yield the advice for all definitions, in file order."""
-    for document in definitions(run.sources).documents:
-        for finding in _refused(document.raw):
-            yield document.problem(finding, "advice")
-
-
-def _refused(raw: dict[str, Any]) -> Iterator[FormProblem]:
-    spec = raw["spec"]
-    name = (raw.get("metadata") or {}).get("name")
+def refused_definitions(run: LintRun, document: Document) -> Iterator[FormProblem]:
+    """Yield what is wrong with a definition."""
+    if not is_definition(document.raw) or not usable(document.raw):
+        return
+    spec, name = document.raw["spec"], (document.raw.get("metadata") or {}).get("name")
     wanted = f"{spec['names']['plural']}.{spec['group']}"
     if name and name != wanted:
         message = "the API server accepts only the name PLURAL.GROUP of spec"

@@ -12,22 +12,21 @@ A field that may be null needs ``a.b != null && a.b …``: for CEL it is there.
 Fields are the fields of the kinds that ``type_check`` checks. Only certain errors are reported.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from policyd.cel.syntax.ast import Call, Checked, Comprehension, Expr, Literal, Select, StructExpr
 from policyd.cel.syntax.recursion import children
-from policyd.cel.syntax.source import Source
 from policyd.cel.syntax.unparse import unparse
 from policyd.cel.types.types import DYN, Kind
-from policyd.errors import Problem
+from policyd.json_types import FieldPath
 from policyd.mutation.schemas.schemas import ANY_KIND
 from policyd.policy.lint.guards.cases import cases, in_no_namespace
 from policyd.policy.lint.guards.field_presence import OUTSIDE, PRESENT, Loops, RequestCase
 from policyd.policy.lint.guards.forms import NOT_NULL, Place, Places, either, is_null
 from policyd.policy.lint.mutations.failing import FRAGILE
 from policyd.policy.lint.mutations.parents import WrittenParts, missing_parts
-from policyd.policy.lint.run import LintRun
+from policyd.policy.lint.run import LintedPolicy
 from policyd.policy.lint.types.kinds import KindTypes
 from policyd.policy.model.expressions import (
     CONDITION,
@@ -38,7 +37,7 @@ from policyd.policy.model.expressions import (
     ExpressionRole,
     PolicyExpression,
 )
-from policyd.policy.model.kinds import AnyPolicy
+from policyd.policy.model.findings import FormProblem
 
 FIELD, NULL = "unguarded-field", "null-object"
 _EQUALITY = {"_==_": "!", "_!=_": ""}  # with null: whether a field is missing, or there
@@ -48,57 +47,29 @@ _STORED = {("item",): PRESENT, ("request", "operation"): "READ"}
 _MAX_STEPS = 50_000  # of one policy and kind: variables of variables may double at each level
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """An expression and its place."""
-
-    path: str
-    checked: Checked
-
-
-@dataclass(frozen=True, slots=True)
-class _Hit:
-    """One part of an expression that may be an error."""
-
-    rule: str
-    text: _Text
-    pos: int
-    message: str
-    hint: str
-
-
-def unguarded(run: LintRun) -> Iterator[Problem]:
-    """Yield the advice for all policies, in file order; of an expression with errors there is
-    none, which could contradict their remedies.
+def unguarded(policy: LintedPolicy) -> Iterator[FormProblem]:
+    """Yield the advice for a policy; of an expression with errors there is none, which could
+    contradict their remedies.
     """
-    compiled = {(id(each.document), each.expression.at) for each in run.expressions}
-    for document, policy in run.policies():
-        hits: dict[tuple[str, str, int], tuple[_Hit, set[str]]] = {}
-        reported: set[str] = set()
-        expressions = [each for each in run.typed.expressions(policy) if each.role is not KEY]
-        walked = [(expressions, types, case) for types, case in cases(policy, run.typed)]
-        walked += [
-            ([key], types, RequestCase({}, _STORED, types.lacks))
-            for key, types in run.typed.keys(policy)
-        ]
-        for expressions, types, case in walked:
-            gvk = types.gvk
-            kind = "" if gvk is None or gvk == ANY_KIND else gvk.label
-            reported.add(kind)
-            trees = [types.checked(each.text) for each in expressions if each.role.patches]
-            parsed = [tree.expr for tree in trees if tree is not None]
-            written = WrittenParts.of(policy, document.raw, parsed)
-            for hit in _Walk(policy, expressions, types, case, written).hits():
-                hits.setdefault((hit.rule, hit.text.path, hit.pos), (hit, set()))[1].add(kind)
-        for hit, kinds in hits.values():
-            if (id(document), hit.text.path) not in compiled:
-                continue
-            where = (
-                "" if kinds - {""} == reported - {""} else f" ({', '.join(sorted(kinds - {''}))})"
-            )
-            found = Problem(hit.message + where, hint=hit.hint, rule=hit.rule, severity="advice")
-            source = Source(hit.text.checked.text)
-            yield document.placed(source.at(hit.pos, found), hit.text.path)
+    compiled = {each.path for each, _ in policy.compiled}
+    hits: dict[tuple[str, FieldPath, int | None], tuple[FormProblem, set[str]]] = {}
+    reported: set[str] = set()
+    expressions = [each for each in policy.expressions if each.role is not KEY]
+    walked = [(expressions, types, case) for types, case in cases(policy)]
+    walked += [
+        ([key], types, RequestCase({}, _STORED, types.lacks)) for key, types in policy.read_keys()
+    ]
+    for expressions, types, case in walked:
+        gvk = types.gvk
+        kind = "" if gvk is None or gvk == ANY_KIND else gvk.label
+        reported.add(kind)
+        for hit in _Walk(policy, expressions, types, case).hits():
+            hits.setdefault((hit.rule, hit.path, hit.pos), (hit, set()))[1].add(kind)
+    for hit, kinds in hits.values():
+        if hit.path in compiled:
+            named = sorted(kinds - {""})
+            where = "" if named == sorted(reported - {""}) else f" ({', '.join(named)})"
+            yield replace(hit, message=hit.message + where)
 
 
 class _Walk:
@@ -106,31 +77,32 @@ class _Walk:
 
     def __init__(
         self,
-        policy: AnyPolicy,
-        expressions: Iterable[PolicyExpression],
+        policy: LintedPolicy,
+        expressions: Sequence[PolicyExpression],
         types: KindTypes,
         case: RequestCase,
-        written: WrittenParts,
     ) -> None:
-        self._written = written
+        trees = [types.checked(each.text) for each in expressions if each.role.patches]
+        self._written = WrittenParts.of(policy, [tree.expr for tree in trees if tree is not None])
         self._policy = policy
-        self._expressions = tuple(expressions)
+        self._expressions = expressions
         self._types = types
         self._case = case
-        self._text = _Text("", Checked("", Literal(0, 0, None), {}, {}))
-        self._found: list[_Hit] = []
+        self._text: PolicyExpression
+        self._checked: Checked
+        self._found: list[FormProblem] = []
         self._seen: set[tuple[str, Places]] = set()
         self._missing: set[Place] = set()
         # By id(), as nodes are numbered within one expression.
         self._compared: dict[int, str] = {}  # operands of == null and != null: "!" or ""
         self._used: set[int] = set()  # what must not be null
         self._steps = 0
-        self._paths = {each.name: each.at for each in self._of_role(VARIABLE)}
+        self._variables = {each.name: each for each in self._of_role(VARIABLE)}
 
-    def hits(self) -> list[_Hit]:
+    def hits(self) -> list[FormProblem]:
         """Return the possible errors."""
         for key in self._of_role(KEY):
-            self._expression(key.at, self._types.checked(key.text), self._present())
+            self._expression(key, self._present())
         there = self._conditions()
         if there is not None:
             there |= self._present()
@@ -140,15 +112,16 @@ class _Walk:
 
     def _conditions(self) -> Places | None:
         """Return the places that the matchConditions guard; None if they exclude this case."""
-        texts = [(each.at, self._types.checked(each.text)) for each in self._of_role(CONDITION)]
-        if any(each and self._case.decide(each.expr) is False for _, each in texts):
+        conditions = self._of_role(CONDITION)
+        checked = [self._types.checked(each.text) for each in conditions]
+        if any(each and self._case.decide(each.expr) is False for each in checked):
             return None
-        held = [self._case.holding(each.expr, True) if each else Places() for _, each in texts]
+        held = [self._case.holding(each.expr, True) if each else Places() for each in checked]
         case = self._case
         self._case = replace(case, known={**case.known, ("namespaceObject",): None})
-        for index, (path, checked) in enumerate(texts):
+        for index, condition in enumerate(conditions):
             others = held[:index] + held[index + 1 :]
-            self._expression(path, checked, self._present().union(*others))
+            self._expression(condition, self._present().union(*others))
         self._case = case
         return Places().union(*held)
 
@@ -160,13 +133,13 @@ class _Walk:
         messages = {each.path[:-1]: each for each in self._of_role(MESSAGE)}
         for validation in self._of_role(VALIDATION):
             checked = self._types.checked(validation.text)
-            self._expression(validation.at, checked, there)
+            self._expression(validation, there)
             if checked is None:
                 continue
             message = messages.get(validation.path[:-1])
             if message is not None and self._case.decide(checked.expr) is not True:
                 failed = there | self._case.holding(checked.expr, False)
-                self._expression(message.at, self._types.checked(message.text), failed)
+                self._expression(message, failed)
             # If an earlier validation is false or an error, the request is denied anyway.
             there |= self._case.holding(checked.expr, True)
 
@@ -175,15 +148,16 @@ class _Walk:
             return
         for each in self._expressions:
             if each.role.patches:
-                self._expression(each.at, self._types.checked(each.text), there)
+                self._expression(each, there)
 
     def _of_role(self, role: ExpressionRole) -> list[PolicyExpression]:
         return [each for each in self._expressions if each.role is role]
 
-    def _expression(self, path: str, checked: Checked | None, there: Places) -> None:
+    def _expression(self, text: PolicyExpression, there: Places) -> None:
         self._missing.clear()
+        checked = self._types.checked(text.text)
         if checked is not None:
-            self._text = _Text(path, checked)
+            self._text, self._checked = text, checked
             self._visit(checked.expr, there, OUTSIDE)
 
     def _visit(self, node: Expr, there: Places, loops: Loops) -> None:
@@ -258,9 +232,10 @@ class _Walk:
         outside = frozenset(place for place in there if not place[0].startswith("@"))
         if (name, outside) not in self._seen:
             self._seen.add((name, outside))
-            here, self._text = self._text, _Text(self._paths[name], checked)
+            here = self._text, self._checked
+            self._text, self._checked = self._variables[name], checked
             self._visit(checked.expr, outside, OUTSIDE)
-            self._text = here
+            self._text, self._checked = here
 
     def _loop(self, node: Comprehension, there: Places, loops: Loops) -> None:
         self._visit(node.iter_range, there, loops)
@@ -282,14 +257,13 @@ class _Walk:
             return False
         operation = self._case.known["request", "operation"]
         when, requests = f"on {operation}", f"{operation} request"
-        rules = self._policy.spec.match_constraints.resource_rules
-        matched = {each for rule in rules for each in rule.operations}
+        matched = {each for rule in self._policy.rules for each in rule.operations}
         if place == ("object",) and matched == {"DELETE"}:
             hint = "write oldObject, which is the object that is deleted"
         elif place == ("object",):
             hint = "write request.operation != 'DELETE' && …, or use oldObject"
         elif place == ("namespaceObject",):
-            if self._text.path.startswith("spec.matchConditions"):
+            if self._text.role is CONDITION:
                 when, hint = "in matchConditions", "write a namespaceSelector or a validation"
             else:
                 gvk, hint = self._types.gvk, "write namespaceObject == null || …"
@@ -313,7 +287,7 @@ class _Walk:
         whole = _whole(place, loops)
         if any(each[0] == "params" for each in whole):
             return  # the author of the params knows the policy
-        kind = self._text.checked.types.get(of.id, DYN)
+        kind = self._checked.types.get(of.id, DYN)
         is_map = kind.kind is Kind.MAP
         if is_map and _is_made(place[0], loops):
             return  # the expression builds the map itself
@@ -349,7 +323,7 @@ class _Walk:
         )
         negated = self._compared.get(id(node))
         if negated is None:
-            hint = f"write {either(test, optional, self._text.checked.types[node.id])}"
+            hint = f"write {either(test, optional, self._checked.types[node.id])}"
         else:
             hint = f"write {negated}{f'({test})' if negated and is_map else test}"
         if is_map and name == "items" and text.startswith("reads."):
@@ -361,12 +335,13 @@ class _Walk:
         if place == ("request", "namespace"):
             return self._types.gvk is not None and in_no_namespace(self._types.gvk)
         if place in (("request", "subResource"), ("request", "requestSubResource")):
-            rules = self._policy.spec.match_constraints.resource_rules
-            return any("/" not in resource for rule in rules for resource in rule.resources)
+            return any(
+                "/" not in resource for rule in self._policy.rules for resource in rule.resources
+            )
         return place == ("request", "userInfo", "extra")
 
     def _report(self, rule: str, node: Expr, message: str, hint: str) -> None:
-        self._found.append(_Hit(rule, self._text, node.pos, message, hint))
+        self._found.append(self._text.finding(node.pos, rule, message, hint))
 
 
 def _needed(node: Expr, used: bool) -> set[int]:

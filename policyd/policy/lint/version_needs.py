@@ -5,19 +5,18 @@ policies. Differences in evaluation are in docs/reference/kubernetes-versions.md
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 from policyd.cel.syntax.ast import Call, Checked, Comprehension
 from policyd.cel.syntax.lexer import tokenize
 from policyd.cel.syntax.macros import INTRODUCED
 from policyd.cel.syntax.recursion import nodes
-from policyd.cel.syntax.source import Issue, Source
 from policyd.cel.types.functions import introduced
-from policyd.errors import CelTypeError, Problem
+from policyd.errors import Problem
 from policyd.policy.compile.checked import CheckedExpression
-from policyd.policy.lint.run import LintRun
-from policyd.policy.source.loaded_documents import Document, Sources
+from policyd.policy.lint.run import LintedPolicy, LintRun
+from policyd.policy.model.findings import FormProblem
+from policyd.policy.source.loaded_documents import Document
 from policyd.versions import ESCAPED_IDENTIFIERS, OLDEST, KubernetesVersion
 
 RULE = "newer-than-target"
@@ -75,16 +74,29 @@ def needed_by_policy(expressions: Iterable[CheckedExpression]) -> list[PolicyNee
     return list(found.values())
 
 
-def newer(run: LintRun) -> Iterator[Problem]:
-    """Yield what Kubernetes of the target version would reject; nothing if there is no target."""
-    target = run.target
+def newer(policy: LintedPolicy) -> Iterator[FormProblem]:
+    """Yield the parts of expressions that Kubernetes of the target version would reject."""
+    target = policy.run.target
     if target is None:
         return
-    for document, expression, checked in run.expressions:
+    for expression, checked in policy.compiled:
         for need in sorted(set(needs(checked)), key=lambda need: need.pos):
             if need.version > target:
-                yield _problem(document, expression.at, checked, need, target)
-    yield from _newer_apis(run.sources, target)
+                message = f"{need.what} needs Kubernetes {need.version}; the target is {target}"
+                yield expression.finding(need.pos, RULE, message)
+
+
+def newer_apis(run: LintRun, document: Document) -> Iterator[Problem]:
+    """Yield advice on a policy of a kind that Kubernetes of the target version does not serve."""
+    version = document.api_version.rpartition("/")[2]
+    since = SERVED.get((document.kind.removesuffix("Binding"), version))
+    if since is not None and run.target is not None and since > run.target:
+        message = (
+            f"{document.kind} {version} is served since Kubernetes {since}; "
+            f"the target is {run.target}"
+        )
+        hint = "policyd evaluates it on every version, if it is loaded from a file"
+        yield document.advice("apiVersion", API_RULE, message, hint)
 
 
 def _form(node: Comprehension) -> tuple[str, int]:
@@ -92,24 +104,3 @@ def _form(node: Comprehension) -> tuple[str, int]:
     if node.macro == "sortBy":
         return node.macro, 2
     return node.macro, 3 if node.iter_var2 else 0
-
-
-def _problem(
-    document: Document, path: str, checked: Checked, need: Need, target: KubernetesVersion
-) -> Problem:
-    message = f"{need.what} needs Kubernetes {need.version}; the target is {target}"
-    inner = Source(checked.text).error(CelTypeError, [Issue(need.pos, message)]).problems[0]
-    return document.placed(replace(inner, rule=RULE), path)
-
-
-def _newer_apis(sources: Sources, target: KubernetesVersion) -> Iterator[Problem]:
-    for document in sources.documents:
-        version = document.api_version.rpartition("/")[2]
-        since = SERVED.get((document.kind.removesuffix("Binding"), version))
-        if since is None or since <= target:
-            continue
-        message = (
-            f"{document.kind} {version} is served since Kubernetes {since}; the target is {target}"
-        )
-        hint = "policyd evaluates it on every version, if it is loaded from a file"
-        yield document.advice("apiVersion", API_RULE, message, hint)

@@ -25,7 +25,7 @@ from policyd.policy.model.value_hints import EXPRESSIONS, date_hint, type_hint
 class FormProblem:
     """``path`` leads to the field; ``at_key``: the name of the field is at fault, not its value.
     ``meant``: the fields that an unknown one probably stands for, of that object or of the one in
-    its field ``within``.
+    its field ``within``. ``pos`` is an offset in the string at the path, for a part of it.
     """
 
     path: FieldPath
@@ -36,6 +36,7 @@ class FormProblem:
     fix: Fix | None = None
     meant: frozenset[str] = frozenset()
     within: str = ""
+    pos: int | None = None
 
 
 def path_text(path: Iterable[str | int]) -> str:

@@ -17,7 +17,8 @@ from policyd.mutation.overlays.tree import (
     global_conditions,
 )
 from policyd.pattern import compile_pattern
-from policyd.policy.compile.expressions import Expressions, string_at
+from policyd.policy.compile.expressions import Expressions
+from policyd.policy.source.loaded_documents import string_at
 
 
 class Unsayable(Exception):

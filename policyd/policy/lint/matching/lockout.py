@@ -10,12 +10,10 @@ from typing import NamedTuple
 
 from policyd.cel.syntax.ast import Checked, Ident, Select
 from policyd.cel.syntax.recursion import nodes
-from policyd.errors import Problem
-from policyd.policy.lint.run import LintRun
+from policyd.policy.lint.run import LintedPolicy
 from policyd.policy.model.base import LabelSelector
 from policyd.policy.model.expressions import CONDITION
 from policyd.policy.model.findings import FormProblem
-from policyd.policy.model.kinds import AnyPolicy
 from policyd.policy.model.match import (
     MatchResources,
     NamedRuleWithOperations,
@@ -69,24 +67,15 @@ _OWN_DOMAINS = (".kubernetes.io", ".k8s.io")  # of labels that Kubernetes sets
 _ONLY_POLICIES_SEE = ("namespaceObject", "params", "reads", "variables")
 
 
-def advise_lockouts(run: LintRun) -> list[Problem]:
-    """Return the advice for all policies, in file order."""
-    spared = {
-        id(document)
-        for document, expression, checked in run.expressions
-        if expression.role is CONDITION and _exempts_users(checked)
-    }
-    return [
-        document.problem(finding, "advice")
-        for document in run.sources.documents
-        if isinstance(document.model, AnyPolicy) and document.model.spec.failure_policy == "Fail"
-        for finding in _findings(
-            document.model.spec.match_constraints, spared=id(document) in spared
-        )
-    ]
-
-
-def _findings(match: MatchResources, *, spared: bool) -> Iterator[FormProblem]:
+def advise_lockouts(policy: LintedPolicy) -> Iterator[FormProblem]:
+    """Yield the advice for a policy."""
+    if policy.model.spec.failure_policy != "Fail":
+        return
+    match = policy.model.spec.match_constraints
+    spared = any(
+        expression.role is CONDITION and _exempts_users(checked)
+        for expression, checked in policy.compiled
+    )
     for index, rule in enumerate(match.resource_rules):
         path = ("spec", "matchConstraints", "resourceRules", index)
         if rule.resource_names:

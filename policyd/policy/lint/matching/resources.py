@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from policyd._core.match.equivalents import BUILT_IN_GROUPS
 from policyd.cel.hints.globs import instead_of_glob
-from policyd.errors import Fix, Problem
+from policyd.errors import Fix
 from policyd.json_types import FieldPath
 from policyd.near_names import did_you_mean
 from policyd.policy.kinds.served import REMOVED, Resource, Resources
@@ -27,25 +27,18 @@ _CLOSE = 0.85  # how similar a group must be to a known one to suggest that
 _CORE = ("core", "v1", "api", "core/v1")
 
 
-def advise_rules(run: LintRun) -> list[Problem]:
-    """Return the advice for all policies and bindings, in file order."""
-    return [
-        document.problem(finding, "advice")
-        for document in run.sources.documents
-        for path, rule, exact in _rules(document)
-        for finding in _RuleAdvice(rule, path, run.resources, exact).findings()
-    ]
-
-
-def _rules(document: Document) -> Iterator[tuple[FieldPath, NamedRuleWithOperations, bool]]:
-    """Yield each rule with its path, and whether it matches only the versions that it names."""
+def advise_rules(run: LintRun, document: Document) -> Iterator[FormProblem]:
+    """Yield the advice for a policy or binding."""
     field, match = match_of(document.model)
     if match is not None:
         exact = match.match_policy == "Exact"
-        for index, rule in enumerate(match.resource_rules):
-            yield ("spec", field, "resourceRules", index), rule, exact
-        for index, rule in enumerate(match.exclude_resource_rules):
-            yield ("spec", field, "excludeResourceRules", index), rule, exact
+        for name, rules in (
+            ("resourceRules", match.resource_rules),
+            ("excludeResourceRules", match.exclude_resource_rules),
+        ):
+            for index, rule in enumerate(rules):
+                path = ("spec", field, name, index)
+                yield from _RuleAdvice(rule, path, run.resources, exact).findings()
 
 
 _CONNECT = "CONNECT is for pods/exec, pods/attach, services/proxy and the like"

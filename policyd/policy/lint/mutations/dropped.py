@@ -5,21 +5,18 @@ Reported is a write that no match stores; and, if the policy only mutates, one f
 that stores nothing of what the policy writes. Evaluates nothing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from policyd.errors import Problem
 from policyd.json_types import FieldPath
 from policyd.policy.kinds.served import Resources
 from policyd.policy.kinds.subresources import ANY_STEP, Subresource, subresources_named
 from policyd.policy.lint.guards.forms import Place
 from policyd.policy.lint.mutations.written import MutatedPlace, writes
-from policyd.policy.lint.run import LintRun
-from policyd.policy.model.expressions import HeldMutation, expressions_of, mutations_of
+from policyd.policy.lint.run import LintedPolicy
+from policyd.policy.model.expressions import HeldMutation
 from policyd.policy.model.findings import FormProblem, path_text
-from policyd.policy.model.kinds import AnyPolicy, Policy
-from policyd.policy.model.match import covers
-from policyd.policy.source.loaded_documents import Document
+from policyd.policy.model.match import NamedRuleWithOperations, covers
 
 RULE = "dropped-write"
 _NODES = ("", "nodes")  # the kubelet creates a Node with its status
@@ -62,31 +59,23 @@ class _Match:
         return f"the API server keeps only {names} of requests to {self.name}"
 
 
-def dropped(run: LintRun) -> Iterator[Problem]:
-    """Yield the advice for all policies, in file order."""
-    for document, policy in run.policies():
-        matches = list(dict.fromkeys(_matches(policy, run.resources)))
-        mutations = [(each, list(writes(each))) for each in mutations_of(document.raw)]
-        written = [write.place for _, places in mutations for write in places]
-        if _only_mutates(document, policy):
-            for match in _idle(matches, written):
-                yield document.problem(_pointless(match), "advice")
-        for mutation, places in mutations:
-            first: dict[Place, MutatedPlace] = {}
-            for write in places:
-                first.setdefault(write.place, write)
-            for place, write in first.items():
-                if not any(match.stores(place) for match in matches):
-                    yield from (_lost(document, mutation, write, match) for match in matches)
-
-
-def _only_mutates(document: Document, policy: AnyPolicy) -> bool:
-    """Whether a policy only mutates, and none of its expressions may distinguish its matches."""
-    texts = [each.text for each in expressions_of(document.raw)]
-    checks = isinstance(policy, Policy) and (
-        policy.spec.validations or policy.spec.audit_annotations
-    )
-    return not checks and not any(word in text for text in texts for word in _TELLING)
+def dropped(policy: LintedPolicy) -> Iterator[FormProblem]:
+    """Yield the advice for a policy."""
+    matches = list(dict.fromkeys(_matches(policy.rules, policy.run.resources)))
+    mutations = [(each, list(writes(each))) for each in policy.mutations]
+    written = [write.place for _, places in mutations for write in places]
+    texts = [each.text for each in policy.expressions]
+    if not policy.checks and not any(word in text for text in texts for word in _TELLING):
+        for match in _idle(matches, written):
+            message = f"{match.kept}: nothing that the policy writes"
+            yield FormProblem(match.path, message, f"remove {match.name}", rule=RULE)
+    for mutation, places in mutations:
+        first: dict[Place, MutatedPlace] = {}
+        for write in places:
+            first.setdefault(write.place, write)
+        for place, write in first.items():
+            if not any(match.stores(place) for match in matches):
+                yield from (_lost(mutation, write, match) for match in matches)
 
 
 def _idle(matches: list[_Match], written: list[Place]) -> list[_Match]:
@@ -95,8 +84,8 @@ def _idle(matches: list[_Match], written: list[Place]) -> list[_Match]:
     return idle if written and len(idle) < len(matches) else []
 
 
-def _matches(policy: AnyPolicy, known: Resources) -> Iterator[_Match]:
-    for index, rule in enumerate(policy.spec.match_constraints.resource_rules):
+def _matches(rules: Iterable[NamedRuleWithOperations], known: Resources) -> Iterator[_Match]:
+    for index, rule in enumerate(rules):
         for number, resource in enumerate(rule.resources):
             path = ("spec", "matchConstraints", "resourceRules", index, "resources", number)
             name = resource.partition("/")[0]
@@ -116,15 +105,8 @@ def _drops_status(group: str, resource: str, known: Resources) -> bool:
     return found is not None and "status" in found.subresources and (group, resource) != _NODES
 
 
-def _pointless(match: _Match) -> FormProblem:
-    message = f"{match.kept}: nothing that the policy writes"
-    return FormProblem(match.path, message, f"remove {match.name}", rule=RULE)
-
-
-def _lost(
-    document: Document, mutation: HeldMutation, write: MutatedPlace, match: _Match
-) -> Problem:
+def _lost(mutation: HeldMutation, write: MutatedPlace, match: _Match) -> FormProblem:
     message = f"{path_text(write.place)} is lost: {match.kept}"
     home = f"{match.resource}/status" if write.place[:1] == ("status",) else match.resource
     hint = "write what is stored" if home in (ANY_STEP, match.name) else f"match {home}"
-    return write.problem(document, mutation, message, hint, RULE)
+    return write.finding(mutation, RULE, message, hint)

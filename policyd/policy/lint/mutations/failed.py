@@ -4,7 +4,6 @@ import re
 from collections.abc import Collection, Iterator
 
 from policyd.cel.syntax.ast import Expr, StructExpr
-from policyd.cel.syntax.source import Source
 from policyd.errors import Problem
 from policyd.mutation.schemas.schemas import Gvk
 from policyd.policy.lint.mutations.failing import FRAGILE
@@ -16,8 +15,9 @@ from policyd.policy.lint.mutations.parents import (
 )
 from policyd.policy.lint.mutations.paths import read_path
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.kinds import KindTypes, kinds_of
+from policyd.policy.lint.types.kinds import KindTypes
 from policyd.policy.lint.types.writes import constant, fields_of
+from policyd.policy.model.expressions import MUTATIONS
 from policyd.policy.source.loaded_documents import Sources
 
 # The messages of the API server's library about a path that an object does not have.
@@ -41,15 +41,12 @@ def failed_operations(
     op = found["op"] or found["deleting"]
     path = (found["path"] or found["deleted"]).rstrip(":")
     steps = [each.replace("~1", "/").replace("~0", "~") for each in path.split("/")[1:]]
-    run = LintRun(sources)
-    for document, policy in run.policies():
-        if document.name not in names:
+    for policy in LintRun(sources).policies:
+        if policy.document.name not in names:
             continue
-        kinds = [
-            run.typed.of(policy, each) for each in (kind, *kinds_of(policy, run.typed.schemas))
-        ]
-        for each in run.typed.expressions(policy):
-            checked = kinds[0].checked(each.text) if each.role.patches else None
+        kinds = [policy.types(gvk) for gvk in (kind, *policy.kinds)]
+        for each in policy.of_role(*MUTATIONS.values()):
+            checked = kinds[0].checked(each.text)
             for node in operations(checked.expr) if checked is not None else ():
                 given = fields_of(node)
                 at = given.get("from" if found["of"] else "path")
@@ -57,8 +54,8 @@ def failed_operations(
                     continue
                 if _leads(at, steps):
                     part = _part(node, at, kinds) or _unknown(at, op, path)
-                    problem = Problem(part.message, hint=part.hint, rule=FRAGILE)
-                    yield document.placed(Source(each.text).at(part.node.pos, problem), each.at)
+                    finding = each.finding(part.node.pos, FRAGILE, part.message, part.hint)
+                    yield policy.document.problem(finding)
 
 
 def _leads(at: Expr, steps: list[str]) -> bool:

@@ -6,7 +6,7 @@ it: that is how most policies add a missing parent first.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,10 +15,9 @@ from policyd.cel.syntax.recursion import nodes
 from policyd.policy.lint.guards.forms import NOT_NULL, Place, Places
 from policyd.policy.lint.mutations.operations import OPS
 from policyd.policy.lint.mutations.paths import read_path, shown
+from policyd.policy.lint.run import LintedPolicy
 from policyd.policy.lint.types.kinds import KindTypes
 from policyd.policy.lint.types.writes import constant, fields_of
-from policyd.policy.model.expressions import mutations_of
-from policyd.policy.model.kinds import AnyPolicy
 
 _ANY = "[*]"  # a computed step that is no known place
 _LABELS: Place = ("object", "metadata", "labels")
@@ -45,9 +44,7 @@ class WrittenParts:
     words: str
 
     @classmethod
-    def of(
-        cls, policy: AnyPolicy, raw: Mapping[str, object], trees: Sequence[Expr]
-    ) -> "WrittenParts":
+    def of(cls, policy: LintedPolicy, trees: Sequence[Expr]) -> "WrittenParts":
         """Collect the paths of all operations, and the words of all other mutations."""
         places = {
             _normal(("object", *steps))
@@ -56,12 +53,10 @@ class WrittenParts:
             for steps in [_steps(fields_of(node).get("path"), lambda each: None)]
             if steps is not None and constant(fields_of(node).get("op")) != "remove"
         }
-        selector = policy.spec.match_constraints.object_selector
-        if selector.match_labels:
+        if policy.model.spec.match_constraints.object_selector.match_labels:
             places.add(_LABELS)
-        others = [
-            each.held for each in mutations_of(raw) if each.kind.merges or each.kind.mutator is None
-        ]
+        kinds = [(each.kind, each.held) for each in policy.mutations]
+        others = [held for kind, held in kinds if kind.merges or kind.mutator is None]
         return cls(frozenset(places), json.dumps(others, default=str))
 
     def has(self, place: Place) -> bool:

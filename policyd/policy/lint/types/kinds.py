@@ -21,18 +21,16 @@ from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import ANY_KIND, Gvk
 from policyd.policy.compile.reads.compiled_reads import read_type
 from policyd.policy.kinds.controllers import CONTROLLERS, controller_rules
-from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.object_types import KindSchemas, ObjectTypes
 from policyd.policy.kinds.plural import plural
 from policyd.policy.kinds.subresources import Subresource, subresources_named
-from policyd.policy.model.expressions import KEY, VARIABLE, PolicyExpression, expressions_of
+from policyd.policy.model.expressions import PolicyExpression
 from policyd.policy.model.kinds import (
     AnyPolicy,
     Policy,
     ValidatingAdmissionPolicy,
 )
 from policyd.policy.model.match import NamedRuleWithOperations, covers
-from policyd.policy.source.loaded_documents import Sources
 from policyd.versions import NEWEST, KubernetesVersion
 
 _MAX_KINDS = 10
@@ -131,48 +129,6 @@ def kinds_of_subresource(
 def tells_kinds_apart(text: str) -> bool:
     """Whether an expression may be meant for only some of the kinds of its policy."""
     return _GUARD.search(text) is not None
-
-
-class TypedPolicies:
-    """The types of all policies of some sources, each built on first use."""
-
-    def __init__(self, sources: Sources) -> None:
-        self.schemas = KindSchemas(
-            (each.raw for each in definitions(sources).documents), sources.version
-        )
-        self.version = sources.version
-        self._expressions = {
-            id(document.model): tuple(expressions_of(document.raw))
-            for document in sources.documents
-            if isinstance(document.model, AnyPolicy)
-        }
-        self._made: dict[tuple[int, Gvk | None], KindTypes] = {}
-
-    def expressions(self, policy: AnyPolicy) -> Sequence[PolicyExpression]:
-        """Return the expressions of one of the policies."""
-        return self._expressions[id(policy)]
-
-    def of(self, policy: AnyPolicy, gvk: Gvk | None) -> "KindTypes":
-        """Return the types of one of the policies for a kind."""
-        key = (id(policy), gvk)
-        made = self._made.get(key)
-        if made is None:
-            variables = [each for each in self.expressions(policy) if each.role is VARIABLE]
-            made = KindTypes(policy, variables, self.schemas, gvk, self.version)
-            self._made[key] = made
-        return made
-
-    def keys(self, policy: AnyPolicy) -> Iterator[tuple[PolicyExpression, "KindTypes"]]:
-        """Yield the keys of the reads of a policy, each with the types for what it reads, if that
-        has a schema.
-        """
-        reads = policy.spec.reads if isinstance(policy, Policy) else ()
-        for each in self.expressions(policy):
-            if each.role is KEY:
-                read = reads[int(each.path[2])]
-                gvk = Gvk.of(read.api_version, read.kind)
-                if self.schemas.find(gvk) is not None:
-                    yield each, KindTypes(policy, (), self.schemas, gvk, self.version, item=True)
 
 
 class KindTypes:

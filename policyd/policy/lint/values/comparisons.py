@@ -7,13 +7,9 @@ from dataclasses import dataclass
 
 from policyd.cel.syntax.ast import Call, Checked, Comprehension, Expr, ListExpr, Literal
 from policyd.cel.syntax.recursion import children
-from policyd.cel.syntax.source import Source
-from policyd.errors import Fix, Problem, Severity
-from policyd.policy.compile.expressions import string_at
 from policyd.policy.lint.types.fields import FieldRead, FieldReader
 from policyd.policy.lint.types.kinds import KindTypes
 from policyd.policy.model.expressions import PolicyExpression
-from policyd.policy.source.loaded_documents import Document
 
 EQUALITIES = frozenset({"_==_", "_!=_", "@in"})
 ORDERS = frozenset({"_<_", "_<=_", "_>_", "_>=_"})
@@ -77,21 +73,3 @@ def by_place(
                 nodes = comparison.node.id, comparison.other.id
                 found.setdefault(nodes, []).append(comparison)
     return found
-
-
-def problem_at(
-    document: Document,
-    each: PolicyExpression,
-    pos: int,
-    message: str,
-    *,
-    rule: str,
-    severity: Severity = "advice",
-    hint: str = "",
-    fix: Fix | None = None,
-) -> Problem:
-    """Return a problem of the part of an expression at an offset, with its place in the file."""
-    text = string_at(document.raw, each.path)
-    offset = text.index(each.text, each.start) + pos
-    found = Problem(message, rule=rule, severity=severity, hint=hint, fix=fix)
-    return document.placed(Source(text).at(offset, found), each.at)

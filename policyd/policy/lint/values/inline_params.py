@@ -7,22 +7,18 @@ from policyd.cel.hints.tree import listed, near
 from policyd.cel.syntax.ast import Call, Comprehension, Expr, Ident, Literal, Select
 from policyd.cel.syntax.recursion import nodes
 from policyd.cel.syntax.unparse import unparse
-from policyd.errors import Problem
-from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.values.comparisons import problem_at
-from policyd.policy.model.kinds import Policy
+from policyd.policy.lint.run import LintedPolicy
+from policyd.policy.model.findings import FormProblem
 
 RULE = "type-check"
 _NAME = "params"
 _CONSTANTS = "write the values below params, such as {}: 5: they are constants, not a schema"
 
 
-def missing_params(run: LintRun) -> Iterator[Problem]:
-    """Yield the advice for all policies, in file order. Fields that ``has()`` tests may be
-    missing.
-    """
-    for document, expression, checked in run.expressions:
-        params = document.model.spec.params if isinstance(document.model, Policy) else None
+def missing_params(policy: LintedPolicy) -> Iterator[FormProblem]:
+    """Yield the advice for a policy. Fields that ``has()`` tests may be missing."""
+    params = policy.own.params if policy.own else None
+    for expression, checked in policy.compiled:
         if params is None or any(map(_is_shadowed, nodes(checked.expr))):
             continue
         reads = [each for each in nodes(checked.expr) if _read(each)]
@@ -36,10 +32,7 @@ def missing_params(run: LintRun) -> Iterator[Problem]:
                 hint = f"did you mean {text}.{close}?" if close else f"it has {listed(value)}"
                 if isinstance(value.get("properties"), dict):
                     hint = _CONSTANTS.format(field)
-                message = f"{text} has no field '{field}'"
-                yield problem_at(
-                    document, expression, node.pos, message, rule=RULE, severity="advice", hint=hint
-                )
+                yield expression.finding(node.pos, RULE, f"{text} has no field '{field}'", hint)
 
 
 def _is_shadowed(node: Expr) -> bool:

@@ -16,9 +16,9 @@ from policyd.cel.syntax.ast import Call, Checked, Expr, Literal
 from policyd.cel.syntax.recursion import nodes
 from policyd.cel.syntax.unparse import unparse
 from policyd.cel.types.types import Kind
-from policyd.errors import BudgetExceeded, CelCompileError, Problem
-from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.values.comparisons import problem_at
+from policyd.errors import BudgetExceeded, CelCompileError
+from policyd.policy.lint.run import LintedPolicy
+from policyd.policy.model.findings import FormProblem
 from policyd.versions import KubernetesVersion
 
 RULE = "invalid-literal"
@@ -38,29 +38,20 @@ _HINTS = {
 _BYTES = re.compile(r"([0-9.]+) ?([kKMGTPE])i?[bB]")
 
 
-def invalid_literals(run: LintRun) -> Iterator[Problem]:
+def invalid_literals(policy: LintedPolicy) -> Iterator[FormProblem]:
     """Yield the errors of all expressions, in order."""
-    for document, expression, checked in run.expressions:
+    for expression, checked in policy.compiled:
         for call, literal in _literals(checked.expr):
-            why = _failure(call, literal, run.sources.version)
+            why = _failure(call, literal, policy.run.sources.version)
             if why:
-                function = _PARSERS[call.function]
-                yield problem_at(
-                    document,
-                    expression,
-                    literal.pos,
-                    f"{call.function}({unparse(literal)}) is always an error: {why}",
-                    rule=RULE,
-                    severity="error",
-                    hint=_hint(function, literal.value),
-                )
+                message = f"{call.function}({unparse(literal)}) is always an error: {why}"
+                hint = _hint(_PARSERS[call.function], literal.value)
+                yield expression.finding(literal.pos, RULE, message, hint)
         for whole, index, pos in _negative_indexes(checked):
             message = f"the index {index} is always an error: indexes count from 0"
             text = unparse(whole)
             hint = f"write {text}[size({text}) - {-index}]"
-            yield problem_at(
-                document, expression, pos, message, rule=RULE, severity="error", hint=hint
-            )
+            yield expression.finding(pos, RULE, message, hint)
 
 
 def _negative_indexes(checked: Checked) -> Iterator[tuple[Expr, int, int]]:

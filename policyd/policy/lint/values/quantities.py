@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from policyd.cel.syntax.ast import Call, Expr, Literal
 from policyd.cel.syntax.unparse import unparse
-from policyd.errors import Problem
 from policyd.mutation.schemas.type_builder import QUANTITY
 from policyd.policy.lint.guards.cases import cases
-from policyd.policy.lint.run import LintRun
+from policyd.policy.lint.run import LintedPolicy
 from policyd.policy.lint.types.fields import FieldRead
-from policyd.policy.lint.values.comparisons import ORDERS, Comparison, by_place, problem_at
+from policyd.policy.lint.values.comparisons import ORDERS, Comparison, by_place
+from policyd.policy.model.findings import FormProblem
 
 RULE = "quantity-comparison"
 EITHER_RULE = "int-or-string"
@@ -29,19 +29,16 @@ _RIGHT = {
 }
 
 
-def compared_quantities(run: LintRun) -> Iterator[Problem]:
-    """Yield the advice for all policies, in file order."""
-    for document, policy in run.policies():
-        kinds = {types.gvk: types for types, _ in cases(policy, run.typed)}
-        for each in run.typed.expressions(policy):
-            done: set[frozenset[int]] = set()
-            for nodes, found in by_place(each, kinds.values()).items():
-                advice = None if frozenset(nodes) in done else _advise(found, each.text)
-                if advice is not None:
-                    done.add(frozenset(nodes))
-                    rule, message, hint = advice
-                    pos = min(found[0].node.pos, found[0].other.pos)
-                    yield problem_at(document, each, pos, message, rule=rule, hint=hint)
+def compared_quantities(policy: LintedPolicy) -> Iterator[FormProblem]:
+    """Yield the advice for all expressions, in order."""
+    kinds = {types.gvk: types for types, _ in cases(policy)}
+    for each in policy.expressions:
+        done: set[frozenset[int]] = set()
+        for nodes, found in by_place(each, kinds.values()).items():
+            advice = None if frozenset(nodes) in done else _advise(found, each.text)
+            if advice is not None:
+                done.add(frozenset(nodes))
+                yield each.finding(min(found[0].node.pos, found[0].other.pos), *advice)
 
 
 def _advise(found: Sequence[Comparison], text: str) -> tuple[str, str, str] | None:

@@ -5,20 +5,18 @@ running containers of a Pod, and ``replicas``. Labels and annotations, which ``s
 not: mostly the control plane does that.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from policyd.cel.syntax.ast import Call, Expr, Literal, Select
+from policyd.cel.syntax.ast import Call, Literal, Select
 from policyd.cel.syntax.parser import parse
 from policyd.cel.syntax.recursion import nodes
-from policyd.errors import CelSyntaxError, Problem
+from policyd.errors import CelSyntaxError
 from policyd.pattern.marks import split_if_known
-from policyd.policy.lint.run import LintRun
-from policyd.policy.model.expressions import VALIDATION, VARIABLE, expressions_of
+from policyd.policy.lint.run import LintedPolicy
+from policyd.policy.model.expressions import VALIDATION, VARIABLE
 from policyd.policy.model.findings import FormProblem
-from policyd.policy.model.kinds import Policy, ValidatingAdmissionPolicy
 from policyd.policy.model.match import NamedRuleWithOperations, covers, covers_resource
-from policyd.policy.source.loaded_documents import Document
 
 RULE = "subresource-not-covered"
 
@@ -47,21 +45,11 @@ _WRITERS: Mapping[tuple[str, str], tuple[_Writer, ...]] = {
 }
 
 
-def uncovered(run: LintRun) -> list[Problem]:
-    """Return the advice for all validating policies, in file order."""
-    return [
-        document.problem(finding, "advice")
-        for document in run.sources.documents
-        for finding in _of_document(document)
-    ]
-
-
-def _of_document(document: Document) -> Iterator[FormProblem]:
-    policy = document.model
-    if not isinstance(policy, ValidatingAdmissionPolicy | Policy) or not policy.spec.validations:
+def uncovered(policy: LintedPolicy) -> Iterator[FormProblem]:
+    """Yield the advice for a policy that validates."""
+    if not policy.validations:
         return
-    rules = policy.spec.match_constraints.resource_rules
-    read = frozenset(_names(document, policy))
+    rules, read = policy.rules, frozenset(_names(policy))
     for index, rule in enumerate(rules):
         reported: set[str] = set()
         for number, resource in enumerate(rule.resources):
@@ -88,7 +76,7 @@ def _texts(name: str, writer: _Writer) -> tuple[str, str]:
     return message, f"add {name} to the resources{remark}"
 
 
-def _covered(rules: tuple[NamedRuleWithOperations, ...], name: str) -> bool:
+def _covered(rules: Iterable[NamedRuleWithOperations], name: str) -> bool:
     resource, _, subresource = name.partition("/")
     return any(
         covers_resource(rule.resources, resource, subresource) and covers(rule.operations, "UPDATE")
@@ -96,27 +84,22 @@ def _covered(rules: tuple[NamedRuleWithOperations, ...], name: str) -> bool:
     )
 
 
-def _names(document: Document, policy: ValidatingAdmissionPolicy | Policy) -> Iterator[str]:
+def _names(policy: LintedPolicy) -> Iterator[str]:
     """Yield the names of the fields that the validations read."""
-    for each in expressions_of(document.raw):
-        if each.role in (VARIABLE, VALIDATION):
-            try:
-                root = parse(each.text)
-            except CelSyntaxError:
-                return  # reported when the expression is compiled
-            for node in nodes(root):
-                yield from _selected(node)
-    for validation in policy.spec.validations if isinstance(policy, Policy) else ():
-        for tree in (validation.pattern, validation.any_pattern):
-            yield from _keys(tree)
-
-
-def _selected(node: Expr) -> Iterator[str]:
-    match node:
-        case Select(field=name):
-            yield name
-        case Call(function="_?._" | "_[_]" | "_[?_]", args=(_, Literal(value=str() as name))):
-            yield name
+    for each in policy.of_role(VARIABLE, VALIDATION):
+        try:
+            root = parse(each.text)
+        except CelSyntaxError:
+            return  # reported when the expression is compiled
+        for node in nodes(root):
+            match node:
+                case (
+                    Select(field=name)
+                    | Call(function="_?._" | "_[_]" | "_[?_]", args=(_, Literal(value=str(name))))
+                ):
+                    yield name
+    for _, tree in policy.patterns:
+        yield from _keys(tree)
 
 
 def _keys(tree: Any) -> Iterator[str]:
@@ -126,6 +109,6 @@ def _keys(tree: Any) -> Iterator[str]:
             if mark is not None:
                 yield name
                 yield from _keys(member)
-    elif isinstance(tree, list | tuple):
+    elif isinstance(tree, list):
         for item in tree:
             yield from _keys(item)
