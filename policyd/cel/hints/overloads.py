@@ -6,7 +6,7 @@ from policyd.cel.hints.names import styled_call
 from policyd.cel.hints.operands import SEMVER, operator_hint
 from policyd.cel.hints.quantities import QUANTITY, quantity_hint
 from policyd.cel.hints.tree import NUMBERS, Tree, converted, held, shown
-from policyd.cel.hints.vocabulary import alias
+from policyd.cel.hints.vocabulary import alias, of_type
 from policyd.cel.syntax.ast import Call
 from policyd.cel.syntax.recursion import children
 from policyd.cel.types.declarations import OverloadDecl
@@ -93,13 +93,12 @@ def _name_of(tree: Tree, item: Type) -> str:
 def _conditional(texts: list[str], types: list[Type]) -> str:
     condition, yes, no = types
     if condition not in (BOOL, DYN):
-        remedy = _AS_BOOL.get(_sort_of(condition), "write a comparison")
-        return f"the condition must be a bool: {remedy.format(texts[0])}"
+        return f"the condition must be a bool: {of_type('asCondition', condition, texts[0])}"
     if is_patch_object(yes.name) or is_patch_object(no.name):
         return "both values must have one type: write Object{} where nothing changes"
     if Kind.NULL in (yes.kind, no.kind):
         at = 1 if no.kind is Kind.NULL else 2
-        instead = "true or false" if types[at] == BOOL else _EMPTY.get(types[at].kind)
+        instead = _EMPTY.get(types[at]) or _EMPTY.get(types[at].kind)
         if instead:
             return f"both values must have one type: write {instead} in place of null"
         parts = [*texts]
@@ -120,37 +119,11 @@ def _conditional(texts: list[str], types: list[Type]) -> str:
     return f"both values must have one type: write dyn({texts[1]})"
 
 
-def _sort_of(t: Type) -> str:
-    """Return the sort of a type, as the tables below name it."""
-    if is_optional(t):
-        return "optional"
-    if t == STRING or t.kind is Kind.NULL:
-        return "string" if t == STRING else "null"
-    if t in NUMBERS:
-        return "number"
-    return "collection" if t.kind in (Kind.LIST, Kind.MAP) else ""
-
-
-# How a condition is made of a value, and of the absence of one, by the sort of its type.
-_AS_BOOL = {
-    "optional": "write {0}.orValue(false)",
-    "string": "write {0} != ''",
-    "number": "write {0} > 0",
-    "collection": "write size({0}) > 0",
-    "null": "write true or false",
-}
-_EMPTY = {Kind.LIST: "[]", Kind.MAP: "{}"}
-_AS_NOT = {
-    "optional": "write !{0}.orValue(false), or !{0}.hasValue()",
-    "string": "write {0} == ''",
-    "number": "write {0} == 0",
-    "collection": "write size({0}) == 0",
-}
-_COMPARED = "write !has(…) for a field that is missing, {0} == … to compare"
+_EMPTY: Mapping[Type | Kind, str] = {BOOL: "true or false", Kind.LIST: "[]", Kind.MAP: "{}"}
 
 
 def _negated(texts: list[str], types: list[Type]) -> str:
-    return _AS_NOT.get(_sort_of(types[0]), _COMPARED).format(texts[0])
+    return of_type("asNegated", types[0], texts[0])
 
 
 def _minus(texts: list[str], types: list[Type]) -> str:
