@@ -48,7 +48,7 @@ def _mismatches(rule: JSONObject, view: MatchInput) -> Iterator[_Mismatch]:
     group, version, resource = view.request_resource
     name = f"{resource}/{view.sub_resource}" if view.sub_resource else resource
     resources, groups = rule.get("resources", []), rule.get("apiGroups", [])
-    if not covers_resource(resources, resource, view.sub_resource):
+    if not covers_resource(resources, name):
         yield _Mismatch("resource", f"names {_listed(resources)}, not {name}")
     if not covers(groups, group):
         shown = f"the group {group}" if group else "the core group"

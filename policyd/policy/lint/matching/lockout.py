@@ -5,7 +5,7 @@ Only cluster-scoped resources and Leases matter: the webhooks leave out kube-sys
 and policyd's own namespace.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from policyd.cel.syntax.ast import Checked, Ident, Select
@@ -98,31 +98,20 @@ def _vital(
     reported: set[Vital] = set()
     for number, pattern in enumerate(rule.resources):
         for each in VITAL:
-            names = [
-                name
-                for name in _names(each)
-                if _covers([pattern], name) and _is_written(each, name, rule, match)
-            ]
+            every = (each.resource, *(f"{each.resource}/{sub}" for sub in each.subresources))
+            named = [name for name in every if covers_resource([pattern], name)]
+            names = [name for name in named if _is_written(each, name, rule, match)]
             if not names or each in reported:
                 continue
             reported.add(each)
+            condition = f"add the matchCondition {each.condition}, " if each.condition else ""
             shown = names[0] if pattern == names[0] else f"{pattern!r} includes {names[0]}"
             yield FormProblem(
                 (*path, "resources", number),
                 f"{shown}, and failurePolicy is Fail: while the webhook is down, {each.without}",
-                _hint(each),
+                f"{condition}set failurePolicy: Ignore, or match less",
                 rule=RULE,
             )
-
-
-def _hint(vital: Vital) -> str:
-    if not vital.condition:
-        return "set failurePolicy: Ignore, or match less"
-    return f"add the matchCondition {vital.condition}, set failurePolicy: Ignore, or match less"
-
-
-def _names(vital: Vital) -> list[str]:
-    return [vital.resource, *(f"{vital.resource}/{each}" for each in vital.subresources)]
 
 
 def _is_written(
@@ -138,7 +127,7 @@ def _is_written(
         each
         for each in match.exclude_resource_rules
         if covers(each.api_groups, vital.group)
-        and _covers(each.resources, name)
+        and covers_resource(each.resources, name)
         and not each.resource_names
     ]
     return any(
@@ -146,11 +135,6 @@ def _is_written(
         and not any(covers(each.operations, operation) for each in excluding)
         for operation in _WRITES
     )
-
-
-def _covers(patterns: Sequence[str], name: str) -> bool:
-    resource, _, subresource = name.partition("/")
-    return covers_resource(patterns, resource, subresource)
 
 
 def _requires_labels(selector: LabelSelector) -> bool:

@@ -5,10 +5,9 @@ mutations are for CREATE and UPDATE only.
 from collections.abc import Iterator
 
 from policyd.policy.kinds.controllers import controller_rules
-from policyd.policy.kinds.subresources import subresources_named
+from policyd.policy.kinds.subresources import subresources_matched
 from policyd.policy.lint.run import LintedPolicy
 from policyd.policy.model.findings import FormProblem
-from policyd.policy.model.match import NamedRuleWithOperations, covers
 
 RULE = "idle-field"
 _CHANGES = frozenset({"CREATE", "UPDATE", "*"})
@@ -28,7 +27,13 @@ def unreached(policy: LintedPolicy) -> Iterator[FormProblem]:
             at_key=True,
             rule=RULE,
         )
-    operations = {each for rule in rules for each in _operations(rule)}
+    operations = {
+        operation
+        for rule in rules
+        for resource in rule.resources
+        for each in subresources_matched(resource, rule.operations)
+        for operation in (rule.operations if each is None else (each.operation,))
+    }
     if policy.mutations and operations and operations.isdisjoint(_CHANGES):
         yield FormProblem(
             ("spec", "mutations"),
@@ -37,14 +42,3 @@ def unreached(policy: LintedPolicy) -> Iterator[FormProblem]:
             at_key=True,
             rule=RULE,
         )
-
-
-def _operations(rule: NamedRuleWithOperations) -> Iterator[str]:
-    """Yield the operations of the requests that a rule matches."""
-    for resource in rule.resources:
-        subresources = list(subresources_named(resource))
-        if not subresources:
-            yield from rule.operations
-        for each in subresources:
-            if covers(rule.operations, each.operation):
-                yield each.operation

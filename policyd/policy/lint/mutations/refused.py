@@ -30,7 +30,7 @@ def refused(policy: LintedPolicy) -> Iterator[FormProblem]:
     texts = [each.text for each in policy.expressions]
     if not _updates_pods(policy) or any(word in text for text in texts for word in _TELLING):
         return
-    debugs = any(_has_updates(each, "ephemeralcontainers") for each in policy.rules)
+    debugs = any(_has_updates(each, "pods/ephemeralcontainers") for each in policy.rules)
     mutable = (*_MUTABLE, _DEBUG) if debugs else _MUTABLE
     for mutation, write in ((each, write) for each in policy.mutations for write in writes(each)):
         if not _may_change(write.place, mutable, policy.run.schemas):
@@ -51,9 +51,9 @@ def _updates_pods(policy: LintedPolicy) -> bool:
     return named and not any(_has_updates(each) and not each.resource_names for each in excluding)
 
 
-def _has_updates(rule: NamedRuleWithOperations, subresource: str = "") -> bool:
+def _has_updates(rule: NamedRuleWithOperations, resource: str = "pods") -> bool:
     return (
-        covers_resource(rule.resources, "pods", subresource)
+        covers_resource(rule.resources, resource)
         and covers(rule.api_groups, "")
         and covers(rule.operations, "UPDATE")
     )

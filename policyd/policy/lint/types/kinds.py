@@ -23,7 +23,7 @@ from policyd.policy.compile.reads.compiled_reads import read_type
 from policyd.policy.kinds.controllers import CONTROLLERS, controller_rules
 from policyd.policy.kinds.object_types import KindSchemas, ObjectTypes
 from policyd.policy.kinds.plural import plural
-from policyd.policy.kinds.subresources import Subresource, subresources_named
+from policyd.policy.kinds.subresources import Subresource, subresources_matched
 from policyd.policy.model.expressions import PolicyExpression
 from policyd.policy.model.kinds import (
     AnyPolicy,
@@ -101,8 +101,8 @@ def subresource_kinds(
     found = (
         (gvk, each.operation)
         for resource in rule.resources
-        for each in subresources_named(resource)
-        if covers(rule.operations, each.operation)
+        for each in subresources_matched(resource, rule.operations)
+        if each is not None
         for gvk in kinds_of_subresource(each, resource, rule, schemas)
     )
     yield from islice(((gvk, op) for gvk, op in found if schemas.find(gvk) is not None), _MAX_KINDS)
@@ -179,7 +179,7 @@ class KindTypes:
 
     def issues(self, text: str) -> list[Issue]:
         """Return the type errors of an expression."""
-        return list(self._checked(text)[1])
+        return self._checked(text)[1]
 
     def lacks(self, place: tuple[str, ...]) -> bool:
         """Whether the schema of the kind has no field at a place such as (``object``, ``spec``)."""
@@ -195,7 +195,7 @@ class KindTypes:
 
     def may_lack(self, place: tuple[str, ...]) -> bool:
         """Whether an object may be without the value at a place, which may have indexes."""
-        above = self._type_at(place[:-1])
+        above = self.type_at(place[:-1])
         if above.kind is Kind.MAP:
             return True
         return self.objects.is_object(above) and self.objects.may_lack(above, place[-1])
@@ -203,21 +203,10 @@ class KindTypes:
     def may_be_null(self, place: tuple[str, ...]) -> bool:
         """Whether the value at a place in an object, not in params, may be null."""
         inside = len(place) > 1 and place[0] != "params"
-        return inside and self.objects.may_be_null(self._type_at(place[:-1]), place[-1])
+        return inside and self.objects.may_be_null(self.type_at(place[:-1]), place[-1])
 
-    def is_object(self, place: tuple[str, ...]) -> bool:
-        """Whether the schema has an object with fields of its own at a place."""
-        return self.objects.is_object(self._type_at(place))
-
-    def is_map(self, place: tuple[str, ...]) -> bool:
-        """Whether the schema has a map at a place, whose keys are no fields."""
-        return self._type_at(place).kind is Kind.MAP
-
-    def is_list(self, place: tuple[str, ...]) -> bool:
-        """Whether the schema has a list at a place."""
-        return self._type_at(place).kind is Kind.LIST
-
-    def _type_at(self, place: tuple[str, ...]) -> Type:
+    def type_at(self, place: tuple[str, ...]) -> Type:
+        """Return the type of the value at a place, which may have indexes; dyn if unknown."""
         here = self._scope.variables.get(place[0], DYN)
         for name in place[1:]:
             if here.kind in (Kind.LIST, Kind.MAP):

@@ -5,7 +5,7 @@ running containers of a Pod, and ``replicas``. Labels and annotations, which ``s
 not: mostly the control plane does that.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from policyd.cel.syntax.ast import Call, Literal, Select
@@ -22,21 +22,26 @@ RULE = "subresource-not-covered"
 
 
 class _Writer(NamedTuple):
-    """A subresource, the names of the fields that it writes (all must be read), and a remark."""
+    """A subresource, what it writes, the names of the fields that must be read, and a remark."""
 
     subresource: str
+    what: str
     fields: frozenset[str]
     remark: str = ""
 
 
 _SCALE = _Writer(
-    "scale", frozenset({"spec", "replicas"}), "its object is an autoscaling/v1 Scale with replicas"
+    "scale",
+    "replicas",
+    frozenset({"spec", "replicas"}),
+    "; its object is an autoscaling/v1 Scale with replicas",
 )
+_RESIZE = "resize", "resources of containers"
 _WRITERS: Mapping[tuple[str, str], tuple[_Writer, ...]] = {
     ("", "pods"): (
-        _Writer("ephemeralcontainers", frozenset({"ephemeralContainers"})),
-        _Writer("resize", frozenset({"containers", "resources", "limits"})),
-        _Writer("resize", frozenset({"containers", "resources", "requests"})),
+        _Writer("ephemeralcontainers", "ephemeralContainers", frozenset({"ephemeralContainers"})),
+        _Writer(*_RESIZE, frozenset({"containers", "resources", "limits"})),
+        _Writer(*_RESIZE, frozenset({"containers", "resources", "requests"})),
     ),
     ("", "replicationcontrollers"): (_SCALE,),
     ("apps", "deployments"): (_SCALE,),
@@ -55,10 +60,20 @@ def uncovered(policy: LintedPolicy) -> Iterator[FormProblem]:
         for number, resource in enumerate(rule.resources):
             for writer in _writers(rule, resource):
                 name = f"{resource}/{writer.subresource}"
-                if writer.fields <= read and name not in reported and not _covered(rules, name):
+                covered = any(
+                    covers_resource(each.resources, name) and covers(each.operations, "UPDATE")
+                    for each in rules
+                )
+                if writer.fields <= read and name not in reported and not covered:
                     reported.add(name)
                     path = ("spec", "matchConstraints", "resourceRules", index, "resources", number)
-                    yield FormProblem(path, *_texts(name, writer), rule=RULE)
+                    yield FormProblem(
+                        path,
+                        f"{name} is not covered: through it, {writer.what} can be changed without "
+                        "validation",
+                        f"add {name} to the resources{writer.remark}",
+                        rule=RULE,
+                    )
 
 
 def _writers(rule: NamedRuleWithOperations, resource: str) -> Iterator[_Writer]:
@@ -66,22 +81,6 @@ def _writers(rule: NamedRuleWithOperations, resource: str) -> Iterator[_Writer]:
     if covers(rule.operations, "UPDATE"):
         for group in rule.api_groups:
             yield from _WRITERS.get((group, resource), ())
-
-
-def _texts(name: str, writer: _Writer) -> tuple[str, str]:
-    field = {"resize": "resources of containers", "scale": "replicas"}.get(writer.subresource)
-    field = field or "ephemeralContainers"
-    message = f"{name} is not covered: through it, {field} can be changed without validation"
-    remark = f"; {writer.remark}" if writer.remark else ""
-    return message, f"add {name} to the resources{remark}"
-
-
-def _covered(rules: Iterable[NamedRuleWithOperations], name: str) -> bool:
-    resource, _, subresource = name.partition("/")
-    return any(
-        covers_resource(rule.resources, resource, subresource) and covers(rule.operations, "UPDATE")
-        for rule in rules
-    )
 
 
 def _names(policy: LintedPolicy) -> Iterator[str]:
