@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from policyd.cel.syntax.ast import Call, Checked, Comprehension, Expr, Ident, Literal, Select
 from policyd.cel.syntax.unparse import unparse
-from policyd.cel.types.types import Type, is_optional
+from policyd.cel.types.types import is_optional
 from policyd.json_types import JSONObject
 from policyd.policy.lint.types.kinds import KindTypes
 
@@ -83,12 +83,13 @@ class FieldReader:
         names: dict[str, FieldRead | None] = {loop.accu_var: None, loop.iter_var: element}
         if loop.iter_var2:
             names |= {loop.iter_var: None, loop.iter_var2: element}
-        elif element is not None and self._is_map(loop.iter_range):
+        elif (over := self.read(loop.iter_range)) is not None and "items" not in over.schema:
             names[loop.iter_var] = None  # a key
         return replace(self, loops={**self.loops, **names})
 
     def _member(self, of: Expr, name: str) -> FieldRead | None:
-        struct = self._type(of)
+        struct = self.checked.types[of.id]
+        struct = struct.params[0] if is_optional(struct) else struct
         schema = self.types.objects.schema_of(struct, name)
         if schema is not None:
             return FieldRead(schema)
@@ -105,11 +106,3 @@ class FieldReader:
                 return one if one is not None and other == one else None
         found = self.read(node)
         return found.element() if found is not None and not found.replaced else None
-
-    def _is_map(self, node: Expr) -> bool:
-        found = self.read(node)
-        return found is not None and "items" not in found.schema
-
-    def _type(self, node: Expr) -> Type:
-        found = self.checked.types[node.id]
-        return found.params[0] if is_optional(found) else found

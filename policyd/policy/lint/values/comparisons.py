@@ -2,17 +2,18 @@
 kind that the policy matches. Gives no advice.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from policyd.cel.syntax.ast import Call, Checked, Comprehension, Expr, ListExpr, Literal
+from policyd.cel.hints.quantities import ORDERED
+from policyd.cel.syntax.ast import Call, Comprehension, Expr, ListExpr, Literal
 from policyd.cel.syntax.recursion import children
+from policyd.policy.lint.guards.cases import cases
+from policyd.policy.lint.run import LintedPolicy
 from policyd.policy.lint.types.fields import FieldRead, FieldReader
-from policyd.policy.lint.types.kinds import KindTypes
 from policyd.policy.model.expressions import PolicyExpression
 
 EQUALITIES = frozenset({"_==_", "_!=_", "@in"})
-ORDERS = frozenset({"_<_", "_<=_", "_>_", "_>=_"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +29,21 @@ class Comparison:
     read: FieldRead | None
 
 
-def comparisons(checked: Checked, types: KindTypes) -> Iterator[Comparison]:
-    """Yield every comparison of an expression, once for each side and for each item of a list."""
-    yield from _below(checked.expr, FieldReader(types, checked))
+def comparisons(
+    policy: LintedPolicy,
+) -> Iterator[tuple[PolicyExpression, Mapping[tuple[int, int], list[Comparison]]]]:
+    """Yield each expression with its comparisons, by the nodes that are compared, once for each
+    side and for each item of a list: one for each kind.
+    """
+    kinds = {types.gvk: types for types, _ in cases(policy)}
+    for expression in policy.expressions:
+        found: dict[tuple[int, int], list[Comparison]] = {}
+        for types in kinds.values():
+            checked = types.checked(expression.text)
+            if checked is not None:
+                for each in _below(checked.expr, FieldReader(types, checked)):
+                    found.setdefault((each.node.id, each.other.id), []).append(each)
+        yield expression, found
 
 
 def _below(node: Expr, reader: FieldReader) -> Iterator[Comparison]:
@@ -56,20 +69,6 @@ def _of_call(node: Call, reader: FieldReader) -> Iterator[Comparison]:
             whole = reader.read(right)
             if whole is not None and "items" in whole.schema and not whole.replaced:
                 yield Comparison(node.function, right, left, whole.element())
-    elif node.function in EQUALITIES or node.function in ORDERS:
+    elif node.function in EQUALITIES or node.function in ORDERED:
         yield Comparison(node.function, left, right, reader.read(left))
         yield Comparison(node.function, right, left, reader.read(right))
-
-
-def by_place(
-    each: PolicyExpression, kinds: Iterable[KindTypes]
-) -> Mapping[tuple[int, int], list[Comparison]]:
-    """Return the comparisons of an expression by the nodes that are compared, one for each kind."""
-    found: dict[tuple[int, int], list[Comparison]] = {}
-    for types in kinds:
-        checked = types.checked(each.text)
-        if checked is not None:
-            for comparison in comparisons(checked, types):
-                nodes = comparison.node.id, comparison.other.id
-                found.setdefault(nodes, []).append(comparison)
-    return found

@@ -14,7 +14,7 @@ from policyd.policy.lint.guards.cases import cases
 from policyd.policy.lint.guards.field_presence import RequestCase
 from policyd.policy.lint.run import LintedPolicy
 from policyd.policy.lint.types.kinds import KindTypes
-from policyd.policy.lint.values.comparisons import EQUALITIES, Comparison, by_place
+from policyd.policy.lint.values.comparisons import EQUALITIES, Comparison, comparisons
 from policyd.policy.model.expressions import PolicyExpression
 from policyd.policy.model.findings import FormProblem, quoted
 from policyd.policy.model.match import OPERATIONS
@@ -41,9 +41,7 @@ class _Allowed:
 def never_equal(policy: LintedPolicy) -> Iterator[FormProblem]:
     """Yield the problems of all expressions, in order."""
     every = list(cases(policy))
-    kinds = {types.gvk: types for types, _ in every}
-    for each in policy.expressions:
-        placed = by_place(each, kinds.values())
+    for each, placed in comparisons(policy):
         compared = {_text(found[0]) for found in placed.values()} - {""}
         for found in placed.values():
             value = _text(found[0])

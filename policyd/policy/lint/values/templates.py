@@ -5,7 +5,7 @@
 import re
 from collections.abc import Iterator
 
-from policyd.cel.syntax.ast import Call, Expr, Literal
+from policyd.cel.syntax.ast import Call, Literal
 from policyd.cel.syntax.recursion import nodes
 from policyd.policy.lint.run import LintedPolicy
 from policyd.policy.model.findings import FormProblem
@@ -21,8 +21,9 @@ _VERB = re.compile(r"%(?:[sdfb]|\.\d++f)(?!\w)")
 def unevaluated(policy: LintedPolicy) -> Iterator[FormProblem]:
     """Yield the advice for all expressions, in order."""
     for expression, checked in policy.compiled:
-        formats = any(_is_format(node) for node in nodes(checked.expr))
-        for node in nodes(checked.expr):
+        every = list(nodes(checked.expr))
+        formats = any(isinstance(node, Call) and node.function == "format" for node in every)
+        for node in every:
             text = node.value if isinstance(node, Literal) else None
             if not isinstance(text, str):
                 continue
@@ -32,10 +33,6 @@ def unevaluated(policy: LintedPolicy) -> Iterator[FormProblem]:
             if hint:
                 message = "this is a text as it is written: CEL has no templates in strings"
                 yield expression.finding(node.pos, RULE, message, hint)
-
-
-def _is_format(node: Expr) -> bool:
-    return isinstance(node, Call) and node.function == "format"
 
 
 def _joined(text: str) -> str:
