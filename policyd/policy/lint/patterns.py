@@ -21,7 +21,7 @@ from policyd.near_names import did_you_mean
 from policyd.pattern.compiler import compile_pattern
 from policyd.pattern.faults import PatternError
 from policyd.pattern.leaves import is_text, joined
-from policyd.pattern.marks import Mark, UnknownMark, split
+from policyd.pattern.marks import Mark, split, split_if_known
 from policyd.policy.kinds.object_types import ObjectTypes
 from policyd.policy.lint.guards.cases import matches_any
 from policyd.policy.lint.run import LintedPolicy
@@ -77,15 +77,9 @@ def has_condition(tree: Any) -> bool:
     if isinstance(tree, list):
         return any(map(has_condition, tree))
     return isinstance(tree, dict) and any(
-        _is_condition(key) or has_condition(value) for key, value in tree.items()
+        split_if_known(key)[0] in (Mark.CONDITION, Mark.GLOBAL) or has_condition(value)
+        for key, value in tree.items()
     )
-
-
-def _is_condition(key: str) -> bool:
-    try:
-        return split(key)[0] in (Mark.CONDITION, Mark.GLOBAL)
-    except UnknownMark:
-        return False  # an error of the overlay
 
 
 def misfits(

@@ -8,7 +8,6 @@ from policyd.errors import Problem
 from policyd.mutation.schemas.schemas import Gvk
 from policyd.policy.lint.mutations.failing import FRAGILE
 from policyd.policy.lint.mutations.parents import (
-    MissingPart,
     WrittenParts,
     missing_parts,
     operations,
@@ -40,6 +39,13 @@ def failed_operations(
         return
     op = found["op"] or found["deleting"]
     path = (found["path"] or found["deleted"]).rstrip(":")
+    missing = (
+        f"{path} is missing, so {op} fails",
+        "write a condition with has(…) ? [JSONPatch{…}] : []",
+    )
+    if op == "add":
+        message = f"the parent of {path} is missing, so add fails"
+        missing = message, "write an Overlay, which adds it, or add it first"
     steps = [each.replace("~1", "/").replace("~0", "~") for each in path.split("/")[1:]]
     for policy in LintRun(sources).policies:
         if policy.document.name not in names:
@@ -53,8 +59,8 @@ def failed_operations(
                 if at is None or constant(given.get("op")) not in (op, None):
                     continue
                 if _leads(at, steps):
-                    part = _part(node, at, kinds) or _unknown(at, op, path)
-                    finding = each.finding(part.node.pos, FRAGILE, part.message, part.hint)
+                    message, hint = _explained(node, at, kinds) or missing
+                    finding = each.finding(at.pos, FRAGILE, message, hint)
                     yield policy.document.problem(finding)
 
 
@@ -70,23 +76,11 @@ def _leads(at: Expr, steps: list[str]) -> bool:
     )
 
 
-def _part(node: StructExpr, at: Expr, kinds: list[KindTypes]) -> MissingPart | None:
-    """Return what lint says of an operation that nothing guards."""
+def _explained(node: StructExpr, at: Expr, kinds: list[KindTypes]) -> tuple[str, str] | None:
+    """Return what lint says of an operation that nothing guards: a message and a hint."""
     nothing = WrittenParts(frozenset(), "")
-    return next(
-        (
-            part
-            for types in kinds
-            for part in missing_parts(node, types, lambda step: None, frozenset(), nothing)
-            if part.node is at
-        ),
-        None,
-    )
-
-
-def _unknown(at: Expr, op: str, path: str) -> MissingPart:
-    if op == "add":
-        message = f"the parent of {path} is missing, so add fails"
-        return MissingPart((), at, message, "write an Overlay, which adds it, or add it first")
-    hint = "write a condition with has(…) ? [JSONPatch{…}] : []"
-    return MissingPart((), at, f"{path} is missing, so {op} fails", hint)
+    for types in kinds:
+        for part in missing_parts(node, types, lambda step: None, frozenset(), nothing):
+            if part.node is at:
+                return part.message, part.hint
+    return None

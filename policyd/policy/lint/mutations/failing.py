@@ -20,8 +20,8 @@ from policyd.cel.syntax.recursion import children
 from policyd.mutation import KINDS
 from policyd.mutation.schemas.schemas import ANY_KIND, KindSchema
 from policyd.policy.lint.guards.cases import has_known_kinds, matches_any
-from policyd.policy.lint.mutations.finding import MutationFinding
 from policyd.policy.lint.mutations.operations import OperationCheck
+from policyd.policy.lint.mutations.paths import MutationFinding
 from policyd.policy.lint.mutations.values import WrittenValues
 from policyd.policy.lint.run import LintedPolicy
 from policyd.policy.lint.types.kinds import KindTypes, tells_kinds_apart

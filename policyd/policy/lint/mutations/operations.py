@@ -7,8 +7,13 @@ from policyd._core.schema.types import Field
 from policyd.cel.syntax.ast import Expr, StructExpr
 from policyd.mutation.schemas.schemas import KindSchema
 from policyd.near_names import nearest
-from policyd.policy.lint.mutations.finding import MutationFinding
-from policyd.policy.lint.mutations.paths import PatchPath, follow, is_one_step, read_path
+from policyd.policy.lint.mutations.paths import (
+    MutationFinding,
+    PatchPath,
+    follow,
+    is_one_step,
+    read_path,
+)
 from policyd.policy.lint.mutations.results import results
 from policyd.policy.lint.mutations.values import WrittenValues
 from policyd.policy.lint.types.writes import constant, fields_of

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from policyd.cel.syntax.ast import Call, Expr, StructExpr
 from policyd.cel.syntax.recursion import nodes
+from policyd.cel.types.types import Kind
 from policyd.policy.lint.guards.forms import NOT_NULL, Place, Places
 from policyd.policy.lint.mutations.operations import OPS
 from policyd.policy.lint.mutations.paths import read_path, shown
@@ -86,7 +87,8 @@ def missing_parts(
             place: Place = ("object", *steps[:length])
             if written.has(place):
                 continue
-            if _may_lack(types, place) and not _is_there(place, there):
+            index = place[-1].startswith("[") or place[-1] == "-" or place[-1].isdigit()
+            if not index and types.may_lack(place) and not _is_there(place, there):
                 adds = name == "path" and op in _ADDING
                 yield _missing(given[name], op, (place, ("object", *steps)), types, adds=adds)
                 break
@@ -99,23 +101,15 @@ def _steps(node: Expr | None, key_of: KeyOf) -> tuple[str, ...] | None:
     path = read_path(node) if node is not None else None
     if path is None or not path.rooted:
         return None
-    return tuple(step if isinstance(step, str) else _computed(step, key_of) for step in path.steps)
-
-
-def _computed(step: Expr, key_of: KeyOf) -> str:
-    if isinstance(step, Call) and step.function == "string":
-        step = step.args[0]
-    return key_of(step) or _ANY
+    plain = (
+        step.args[0] if isinstance(step, Call) and step.function == "string" else step
+        for step in path.steps
+    )
+    return tuple(step if isinstance(step, str) else key_of(step) or _ANY for step in plain)
 
 
 def _normal(place: Place) -> Place:
     return tuple(_ANY if step.startswith("[") else step for step in place)
-
-
-def _may_lack(types: KindTypes, place: Place) -> bool:
-    if place[-1].startswith("[") or place[-1] == "-" or place[-1].isdigit():
-        return False  # an index
-    return types.may_lack(place)
 
 
 def _is_there(place: Place, there: Places) -> bool:
@@ -135,13 +129,13 @@ def _missing(
     if adds:
         hint = "write an Overlay, which adds it, or add it first"
         if _is_plain(place):
-            empty = "[]" if types.is_list(place) else "{}"
+            empty = "[]" if types.type_at(place).kind is Kind.LIST else "{}"
             adding = f"JSONPatch{{op: 'add', path: '{path}', value: {empty}}}"
             hint = (
                 f"write (has({'.'.join(place)}) ? [] : [{adding}]) + [JSONPatch{{…}}], or in a "
                 "Policy an Overlay, which adds it"
             )
-    elif types.is_map(whole[:-1]) and _is_plain(whole[:-1]):
+    elif types.type_at(whole[:-1]).kind is Kind.MAP and _is_plain(whole[:-1]):
         known = len(place) - 1  # what is there for certain
         above = ".".join((*whole[:known], *(f"?{step}" for step in whole[known:-1])))
         key = "KEY" if whole[-1].startswith("[") else f"'{whole[-1]}'"

@@ -22,7 +22,7 @@ from policyd.cel.types.types import DYN, Kind, Type, is_optional, is_patch_objec
 from policyd.mutation.overlays.types import expectation, fits_expression, in_words
 from policyd.mutation.schemas.unknown_fields import field_hint
 from policyd.policy.lint.guards.forms import is_null
-from policyd.policy.lint.mutations.finding import MutationFinding
+from policyd.policy.lint.mutations.paths import MutationFinding
 from policyd.policy.lint.mutations.results import items, results
 
 _UNWRITABLE = {
