@@ -36,26 +36,20 @@ def syntax_explained(text: str, problems: Sequence[Problem]) -> list[Problem]:
     The parser may report one mistake several times: then only the first report is kept.
     """
     source = Source(text)
-    if not any(problem.message.startswith(_SYNTAX) for problem in problems):
-        return [_of_macro(source, problem) for problem in problems]
-    found = mistakes(text)
-    if not found:
-        return list(problems)
     places = [(source.offset(each.line, each.column), each) for each in problems]
+    if not any(problem.message.startswith(_SYNTAX) for problem in problems):
+        of_macros = [(each, macro_mistake(text, pos, each.message)) for pos, each in places]
+        return [_with(source, each, mistake) for each, mistake in of_macros]
     explained = []
-    for mistake in found:
+    for mistake in mistakes(text):
         nearest = min(places, key=lambda place: abs(place[0] - mistake.pos))[1]
         explained.append(_with(source, nearest, mistake))
-    return explained
+    return explained or list(problems)
 
 
-def _of_macro(source: Source, problem: Problem) -> Problem:
-    pos = source.offset(problem.line, problem.column)
-    mistake = macro_mistake(source.text, pos, problem.message)
-    return problem if mistake is None else _with(source, problem, mistake)
-
-
-def _with(source: Source, problem: Problem, mistake: Mistake) -> Problem:
+def _with(source: Source, problem: Problem, mistake: Mistake | None) -> Problem:
+    if mistake is None:
+        return problem
     line, column = source.place(mistake.pos)
     return replace(
         problem,

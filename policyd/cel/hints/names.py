@@ -114,17 +114,13 @@ def _macro_hint(tree: Tree, call: Call, texts: list[str]) -> str:
     if call.target is not None and len(call.args) == 1 and isinstance(call.args[0], Literal):
         return f"write {texts[1]} in {texts[0]}" if call.function == "exists" else f"write {form}"
     if call.target is not None and len(call.args) == 1:
-        name, body = _first_name(call.args[0]), shown(call.args[0], "…")
-        body = "…" if isinstance(call.args[0], Ident) else body
+        first: Expr = call.args[0]
+        body = "…" if isinstance(first, Ident) else shown(first, "…")
+        while below := children(first):
+            first = below[0]
+        name = first.name if isinstance(first, Ident) else "x"  # ``c`` of ``c.image != ''``
         return f"write the name of the variable first: {texts[0]}.{call.function}({name}, {body})"
     return f"write {form}"
-
-
-def _first_name(node: Expr) -> str:
-    """Return the first name of an expression: ``c`` in ``c.image != ''``."""
-    while below := children(node):
-        node = below[0]
-    return node.name if isinstance(node, Ident) else "x"
 
 
 def styled_call(tree: Tree, name: str, texts: list[str]) -> str:

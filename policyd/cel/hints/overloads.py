@@ -52,11 +52,9 @@ def overload_hint(tree: Tree, pos: int, function: str) -> str:
                 return f"write {base}.?{field}, an optional, in place of {texts[0]}"
             hint = quantity_hint(tree, node, above) or _by_name(tree, node, texts, types)
             hint = hint or _index(tree, node, texts, types) or operator_hint(node, texts, types)
-            by_function = _BY_FUNCTION.get(function)
-            if not hint and by_function is not None:
-                hint = by_function(texts, types)
-            hint = hint or _style(tree, node, texts, types)
-            if hint:
+            if not hint and function in _BY_FUNCTION:
+                hint = _BY_FUNCTION[function](texts, types)
+            if hint := hint or _style(tree, node, texts, types):
                 return hint
     return ""
 
@@ -120,14 +118,6 @@ def _conditional(texts: list[str], types: list[Type]) -> str:
 
 
 _EMPTY: Mapping[Type | Kind, str] = {BOOL: "true or false", Kind.LIST: "[]", Kind.MAP: "{}"}
-
-
-def _negated(texts: list[str], types: list[Type]) -> str:
-    return of_type("asNegated", types[0], texts[0])
-
-
-def _minus(texts: list[str], types: list[Type]) -> str:
-    return f"write quantity('0').sub({texts[0]})" if types[0].name == QUANTITY else ""
 
 
 def _in(texts: list[str], types: list[Type]) -> str:
@@ -228,10 +218,10 @@ def _style(tree: Tree, call: Call, texts: list[str], types: list[Type]) -> str:
     lacking = [each for each in other if each.member and len(each.args) == len(types) + 1]
     if lacking and not any(len(each.args) == len(types) for each in same):
         return f"write x.{name}({', '.join(texts)})"
-    own = _other_function(call, texts, types)
-    if own:
+    if own := _other_function(call, texts, types):
         return own
-    if any(map(is_optional, types[:1])) and not any(map(is_optional, _receivers(same))):
+    receivers = [each.args[0] for each in same if each.member and each.args]
+    if any(map(is_optional, types[:1])) and not any(map(is_optional, receivers)):
         return f"write {held(texts[0])}.orValue(…).{name}({', '.join(texts[1:])})" if member else ""
     for overload in same:
         if len(overload.args) == len(types):
@@ -248,10 +238,6 @@ def _style(tree: Tree, call: Call, texts: list[str], types: list[Type]) -> str:
     if not name[0].isalpha():
         return ""
     return alias(name, texts) or _signatures(tree, [*same, *other])
-
-
-def _receivers(overloads: Sequence[OverloadDecl]) -> list[Type]:
-    return [each.args[0] for each in overloads if each.member and each.args]
 
 
 def _other_function(call: Call, texts: list[str], types: list[Type]) -> str:
@@ -318,8 +304,10 @@ def _arguments(texts: list[str], types: list[Type], wanted: tuple[Type, ...]) ->
 
 _BY_FUNCTION: Mapping[str, _Hinter] = {
     "_?_:_": _conditional,
-    "!_": _negated,
-    "-_": _minus,
+    "!_": lambda texts, types: of_type("asNegated", types[0], texts[0]),
+    "-_": lambda texts, types: (
+        f"write quantity('0').sub({texts[0]})" if types[0].name == QUANTITY else ""
+    ),
     "@in": _in,
     "contains": _contains,
 }

@@ -23,13 +23,8 @@ from policyd.cel.types.types import (
     is_patch_object,
 )
 
-
-def _by_word(rows: Mapping[str, str]) -> Mapping[str, str]:
-    return {word: instead for instead, words in rows.items() for word in words.split()}
-
-
-_TABLE = {
-    section: _by_word(rows)
+_TABLE: Mapping[str, Mapping[str, str]] = {
+    section: {word: instead for instead, words in rows.items() for word in words.split()}
     for section, rows in json.loads(Path(__file__).with_suffix(".json").read_bytes()).items()
 }
 # Functions and variables are in lower case and without underscores.
