@@ -22,14 +22,13 @@ from policyd.cli.shared.version import VERSION, version_option
 from policyd.errors import PolicyError, Problem
 from policyd.offline.suite_policies import SuitePolicies
 from policyd.policy.compile import compiler
-from policyd.policy.compile.checked import checked_expressions
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.lint.all import all_advice
 from policyd.policy.lint.details.explaining import explanation
 from policyd.policy.lint.lint_rules import RULES, faults, nearest, refused, suppress
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.type_check import with_types
-from policyd.policy.lint.version_needs import needed_by_policy
+from policyd.policy.lint.version_needs import newest_need
 from policyd.policy.source.files import SourceFile, read
 from policyd.policy.source.json_text.encoding import json_bytes
 from policyd.policy.source.loaded_documents import Sources
@@ -271,9 +270,11 @@ def _left_in_cluster(
 
 def _print_needs(sources: Sources) -> None:
     """Print the version that each policy needs, unless it is the oldest supported one."""
-    for need in needed_by_policy(checked_expressions(sources)):
-        where = f"{need.document.kind} {need.document.name}"
-        click.echo(f"{where} needs Kubernetes {need.version}: {need.what}", err=True)
+    for policy in LintRun(sources).policies:
+        need, document = newest_need(policy), policy.document
+        if need is not None:
+            where = f"{document.kind} {document.name}"
+            click.echo(f"{where} needs Kubernetes {need.version}: {need.what}", err=True)
 
 
 def _find(

@@ -4,7 +4,7 @@ Only what an older version would reject counts: functions, macros, syntax, and t
 policies. Differences in evaluation are in docs/reference/kubernetes-versions.md.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from policyd.cel.syntax.ast import Call, Checked, Comprehension
@@ -13,7 +13,6 @@ from policyd.cel.syntax.macros import INTRODUCED
 from policyd.cel.syntax.recursion import nodes
 from policyd.cel.types.functions import introduced
 from policyd.errors import Problem
-from policyd.policy.compile.checked import CheckedExpression
 from policyd.policy.lint.run import LintedPolicy, LintRun
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.source.loaded_documents import Document
@@ -38,14 +37,6 @@ class Need(NamedTuple):
     pos: int
 
 
-class PolicyNeed(NamedTuple):
-    """A policy, and the newest version that its expressions need."""
-
-    document: Document
-    version: KubernetesVersion
-    what: str
-
-
 def needs(checked: Checked) -> Iterator[Need]:
     """Yield everything in an expression that is newer than the oldest supported version."""
     for token in tokenize(checked.text)[0]:
@@ -63,15 +54,10 @@ def needs(checked: Checked) -> Iterator[Need]:
                     yield Need(first, f"function {name}()", node.pos)
 
 
-def needed_by_policy(expressions: Iterable[CheckedExpression]) -> list[PolicyNeed]:
-    """Return the policies that need a newer version than the oldest supported one."""
-    found: dict[tuple[str, str], PolicyNeed] = {}
-    for document, _, checked in expressions:
-        key = document.kind, document.name
-        for need in needs(checked):
-            if key not in found or need.version > found[key].version:
-                found[key] = PolicyNeed(document, need.version, need.what)
-    return list(found.values())
+def newest_need(policy: LintedPolicy) -> Need | None:
+    """Return the newest need of a policy; None if the oldest supported version has all of it."""
+    every = [need for _, checked in policy.compiled for need in needs(checked)]
+    return max(every, key=lambda need: need.version, default=None)
 
 
 def newer(policy: LintedPolicy) -> Iterator[FormProblem]:
