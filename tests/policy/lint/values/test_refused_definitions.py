@@ -6,8 +6,8 @@ import pytest
 
 from policyd.json_types import JSONObject
 from policyd.policy.lint.all import in_documents
-from policyd.policy.lint.refused_definitions import RULE, refused_definitions
 from policyd.policy.lint.run import LintRun
+from policyd.policy.lint.values.objects import RULE, refused_definitions
 from tests.policy_sets import loaded
 
 SCHEMA: JSONObject = {"openAPIV3Schema": {"type": "object"}}
