@@ -135,6 +135,14 @@ class LintedPolicy:
         """Return the match rules."""
         return self.model.spec.match_constraints.resource_rules
 
+    @property
+    def named_resources(self) -> Iterator[tuple[NamedRuleWithOperations, str, FieldPath]]:
+        """Yield each rule with each of its resources, and the path of the resource."""
+        rules: FieldPath = ("spec", "matchConstraints", "resourceRules")
+        for index, rule in enumerate(self.rules):
+            for number, resource in enumerate(rule.resources):
+                yield rule, resource, (*rules, index, "resources", number)
+
     @cached_property
     def expressions(self) -> tuple[PolicyExpression, ...]:
         """Return all expressions, variables before their uses."""

@@ -15,9 +15,8 @@ _CHANGES = frozenset({"CREATE", "UPDATE", "*"})
 
 def unreached(policy: LintedPolicy) -> Iterator[FormProblem]:
     """Yield the fields of a policy that have no effect."""
-    rules = policy.rules
     controllers = policy.own is not None and policy.own.pod_controllers
-    if controllers and not controller_rules(rule.plain() for rule in rules):
+    if controllers and not controller_rules(rule.plain() for rule in policy.rules):
         yield FormProblem(
             ("spec", "podControllers"),
             "podControllers has no effect: controllers are matched on CREATE and UPDATE, which no "
@@ -29,8 +28,7 @@ def unreached(policy: LintedPolicy) -> Iterator[FormProblem]:
         )
     operations = {
         operation
-        for rule in rules
-        for resource in rule.resources
+        for rule, resource, _ in policy.named_resources
         for each in subresources_matched(resource, rule.operations)
         for operation in (rule.operations if each is None else (each.operation,))
     }

@@ -5,17 +5,15 @@ Reported is a write that no match stores; and, if the policy only mutates, one f
 that stores nothing of what the policy writes. Evaluates nothing.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from policyd.json_types import FieldPath
-from policyd.policy.kinds.served import Resources
 from policyd.policy.kinds.subresources import ANY_STEP, Subresource, subresources_matched
 from policyd.policy.lint.guards.forms import Place
 from policyd.policy.lint.mutations.written import writes
 from policyd.policy.lint.run import LintedPolicy
 from policyd.policy.model.findings import FormProblem, path_text
-from policyd.policy.model.match import NamedRuleWithOperations
 
 RULE = "dropped-write"
 _NODES = ("", "nodes")  # the kubelet creates a Node with its status
@@ -62,7 +60,7 @@ class _Match:
 
 def dropped(policy: LintedPolicy) -> Iterator[FormProblem]:
     """Yield the advice for a policy."""
-    matches = list(dict.fromkeys(_matches(policy.rules, policy.run.resources)))
+    matches = list(dict.fromkeys(_matches(policy)))
     mutations = [(each, list(writes(each))) for each in policy.mutations]
     written = [write.place for _, places in mutations for write in places]
     texts = [each.text for each in policy.expressions]
@@ -81,16 +79,15 @@ def dropped(policy: LintedPolicy) -> Iterator[FormProblem]:
                 yield first[place].finding(mutation, RULE, message, hint)
 
 
-def _matches(rules: Iterable[NamedRuleWithOperations], known: Resources) -> Iterator[_Match]:
-    for index, rule in enumerate(rules):
-        for number, resource in enumerate(rule.resources):
-            path = ("spec", "matchConstraints", "resourceRules", index, "resources", number)
-            name = resource.partition("/")[0]
-            homes = [group for group in rule.api_groups if (group, name) in known]
-            for group in homes or rule.api_groups:
-                for each in subresources_matched(resource, rule.operations):
-                    home = known.get((group, resource)) if each is None else None
-                    has_status = home is not None and "status" in home.subresources
-                    drops = has_status and (group, resource) != _NODES
-                    own = group if each is None else group.strip("*")
-                    yield _Match(resource, own, path, each, drops)
+def _matches(policy: LintedPolicy) -> Iterator[_Match]:
+    known = policy.run.resources
+    for rule, resource, path in policy.named_resources:
+        name = resource.partition("/")[0]
+        homes = [group for group in rule.api_groups if (group, name) in known]
+        for group in homes or rule.api_groups:
+            for each in subresources_matched(resource, rule.operations):
+                home = known.get((group, resource)) if each is None else None
+                has_status = home is not None and "status" in home.subresources
+                drops = has_status and (group, resource) != _NODES
+                own = group if each is None else group.strip("*")
+                yield _Match(resource, own, path, each, drops)

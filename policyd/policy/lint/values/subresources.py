@@ -12,11 +12,12 @@ from policyd.cel.syntax.ast import Call, Literal, Select
 from policyd.cel.syntax.parser import parse
 from policyd.cel.syntax.recursion import nodes
 from policyd.errors import CelSyntaxError
+from policyd.json_types import FieldPath
 from policyd.pattern.marks import split_if_known
 from policyd.policy.lint.run import LintedPolicy
 from policyd.policy.model.expressions import VALIDATION, VARIABLE
 from policyd.policy.model.findings import FormProblem
-from policyd.policy.model.match import NamedRuleWithOperations, covers, covers_resource
+from policyd.policy.model.match import covers, covers_resource
 
 RULE = "subresource-not-covered"
 
@@ -54,33 +55,27 @@ def uncovered(policy: LintedPolicy) -> Iterator[FormProblem]:
     """Yield the advice for a policy that validates."""
     if not policy.validations:
         return
-    rules, read = policy.rules, frozenset(_names(policy))
-    for index, rule in enumerate(rules):
-        reported: set[str] = set()
-        for number, resource in enumerate(rule.resources):
-            for writer in _writers(rule, resource):
-                name = f"{resource}/{writer.subresource}"
-                covered = any(
-                    covers_resource(each.resources, name) and covers(each.operations, "UPDATE")
-                    for each in rules
+    read, reported = frozenset(_names(policy)), set[tuple[FieldPath, str]]()
+    for rule, resource, path in policy.named_resources:
+        writers = [
+            each for group in rule.api_groups for each in _WRITERS.get((group, resource), ())
+        ]
+        for writer in writers if covers(rule.operations, "UPDATE") else ():
+            name = f"{resource}/{writer.subresource}"
+            covered = any(
+                covers_resource(each.resources, name) and covers(each.operations, "UPDATE")
+                for each in policy.rules
+            )
+            once = path[:-1], name  # for each rule
+            if writer.fields <= read and once not in reported and not covered:
+                reported.add(once)
+                yield FormProblem(
+                    path,
+                    f"{name} is not covered: through it, {writer.what} can be changed without "
+                    "validation",
+                    f"add {name} to the resources{writer.remark}",
+                    rule=RULE,
                 )
-                if writer.fields <= read and name not in reported and not covered:
-                    reported.add(name)
-                    path = ("spec", "matchConstraints", "resourceRules", index, "resources", number)
-                    yield FormProblem(
-                        path,
-                        f"{name} is not covered: through it, {writer.what} can be changed without "
-                        "validation",
-                        f"add {name} to the resources{writer.remark}",
-                        rule=RULE,
-                    )
-
-
-def _writers(rule: NamedRuleWithOperations, resource: str) -> Iterator[_Writer]:
-    """Yield the subresources of a resource, if the rule matches its updates."""
-    if covers(rule.operations, "UPDATE"):
-        for group in rule.api_groups:
-            yield from _WRITERS.get((group, resource), ())
 
 
 def _names(policy: LintedPolicy) -> Iterator[str]:
