@@ -65,9 +65,9 @@ def failing(policy: LintedPolicy) -> Iterator[FormProblem]:
 def _check(
     checked: Checked, schema: KindSchema | None, types: KindTypes, *, merges: bool
 ) -> Iterator[MutationFinding]:
-    root = schema.root if schema is not None else None
-    values = WrittenValues(checked.types, merges, schema is not None and schema.native, root)
+    values = WrittenValues(checked.types, merges, schema)
     if merges:
+        root = schema.root if schema is not None else None
         yield from values.findings(checked.expr, root, "", "Object")
         return
     loops: dict[str, Expr] = {}
@@ -75,7 +75,7 @@ def _check(
     def strings(node: Expr) -> frozenset[str] | None:
         return _strings(node, loops, types)
 
-    check = OperationCheck(schema, values, strings)
+    check = OperationCheck(values, strings)
     yield from _operations(checked.expr, check, loops)
 
 

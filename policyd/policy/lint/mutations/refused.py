@@ -28,7 +28,13 @@ _TELLING = (".operation", "oldObject", "ubResource", "schedulingGates")
 def refused(policy: LintedPolicy) -> Iterator[FormProblem]:
     """Yield one advice for a policy, about its first such write."""
     texts = [each.text for each in policy.expressions]
-    if not _updates_pods(policy) or any(word in text for text in texts for word in _TELLING):
+    excluding = policy.model.spec.match_constraints.exclude_resource_rules
+    named = [each for each in policy.rules if {"pods", "pods/*"} & {*each.resources}]
+    if (
+        not any(map(_has_updates, named))
+        or any(_has_updates(each) and not each.resource_names for each in excluding)
+        or any(word in text for text in texts for word in _TELLING)
+    ):
         return
     debugs = any(_has_updates(each, "pods/ephemeralcontainers") for each in policy.rules)
     mutable = (*_MUTABLE, _DEBUG) if debugs else _MUTABLE
@@ -42,15 +48,6 @@ def refused(policy: LintedPolicy) -> Iterator[FormProblem]:
             return
 
 
-def _updates_pods(policy: LintedPolicy) -> bool:
-    named = any(
-        _has_updates(rule) and not {"pods", "pods/*"}.isdisjoint(rule.resources)
-        for rule in policy.rules
-    )
-    excluding = policy.model.spec.match_constraints.exclude_resource_rules
-    return named and not any(_has_updates(each) and not each.resource_names for each in excluding)
-
-
 def _has_updates(rule: NamedRuleWithOperations, resource: str = "pods") -> bool:
     return (
         covers_resource(rule.resources, resource)
@@ -61,20 +58,15 @@ def _has_updates(rule: NamedRuleWithOperations, resource: str = "pods") -> bool:
 
 def _may_change(place: Place, mutable: Iterable[Place], schemas: Schemas) -> bool:
     """Whether a change at a place, or of a part of it, may be one that the API server admits."""
-    if place[:1] != ("spec",) or not _in_pods(place, schemas):
+    field = schemas.go_type(("", "v1", "Pod"))
+    for step in place[:2]:
+        field = None if field is None else field_below(field, step)
+    if place[:1] != ("spec",) or field is None:  # only the value of an expression names it
         return True
     adds = place[-1] == ANY_STEP and place[1:-1] in (("containers",), ("initContainers",))
     return not adds and any(
         all(step == kept for step, kept in zip(place, each, strict=False)) for each in mutable
     )
-
-
-def _in_pods(place: Place, schemas: Schemas) -> bool:
-    """Whether Pods have the field; not if only the value of an expression names it."""
-    field = schemas.go_type(("", "v1", "Pod"))
-    for step in place[:2]:
-        field = None if field is None else field_below(field, step)
-    return field is not None
 
 
 def _hint(policy: LintedPolicy) -> str:
