@@ -49,13 +49,9 @@ def _placed(document: Document, found: FormProblem | Problem) -> Problem:
     return document.problem(found, RULES[found.rule].severity)
 
 
-def _in_sources(run: LintRun, find: Callable[[LintRun], Iterable[Problem]]) -> Iterable[Problem]:
-    return find(run)
-
-
 # What functions are called with, by the key of the table that names them.
 _WAYS: dict[str, Callable[[LintRun, Callable[..., Any]], Iterable[Problem]]] = {
     "documents": in_documents,
     "policies": in_policies,
-    "sources": _in_sources,
+    "sources": lambda run, find: find(run),
 }

@@ -4,7 +4,7 @@ Advice never stops a policy from loading. It depends on ``today`` and the docume
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 
 from policyd._core.match.equivalents import BUILT_IN_GROUPS
@@ -22,12 +22,11 @@ from policyd.policy.model.exceptions import (
     Exception_,
     PolicyException,
 )
-from policyd.policy.model.expressions import VARIABLE, PolicyExpression, expressions_of
+from policyd.policy.model.expressions import VARIABLE, PolicyExpression
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import (
     POLICY_KINDS,
     AnyBinding,
-    AnyPolicy,
     MutatingAdmissionPolicy,
     Policy,
     ValidatingAdmissionPolicy,
@@ -56,8 +55,8 @@ def advise(run: LintRun, document: Document) -> Iterator[FormProblem]:
         yield FormProblem(("kind",), message, _FOREIGN_HINT, rule="foreign-policy")
     if isinstance(policy, PolicyException):
         yield from _policy_exception(policy, run)
-    if isinstance(policy, AnyPolicy):
-        yield from _variables(list(expressions_of(document.raw)))
+    if (linted := run.policy(document)) is not None:
+        yield from _variables(linted.expressions)
     if isinstance(policy, Policy):
         for index, exception in enumerate(policy.spec.exceptions):
             yield from _exception(exception, ("spec", "exceptions", index), run.today)
@@ -105,7 +104,7 @@ def _policy_exception(exception: PolicyException, run: LintRun) -> Iterator[Form
     for index, entry in enumerate(spec.policies if policies else ()):
         yield from _dangling(entry, policies, ("spec", "policies", index))
     yield from _expiry(name, spec.until, ("spec", "until"), run.today)
-    yield from _kinds(exception, _kinds_by_name())
+    yield from _kinds(exception)
     if spec.subjects is None and (spec.resources is None or any(map(_is_all, spec.resources))):
         yield FormProblem(
             ("spec",),
@@ -115,26 +114,21 @@ def _policy_exception(exception: PolicyException, run: LintRun) -> Iterator[Form
         )
 
 
-def _kinds(exception: PolicyException, known: Mapping[str, str]) -> Iterator[FormProblem]:
+def _kinds(exception: PolicyException) -> Iterator[FormProblem]:
     """Report plurals and kinds in lower case, which no object has as its kind."""
+    kinds = {kind for _, kind in BUILTIN_KINDS}
+    known = {name: kind for kind in kinds for name in (kind.lower(), plural(kind))}
     for index, resource in enumerate(exception.spec.resources or ()):
         for number, entry in enumerate(resource.kinds or ()):
             group, slash, name = entry.rpartition("/")
             built_in = not slash or group == "core" or group in BUILT_IN_GROUPS
-            if built_in and known.get(name, name) != name:
+            if built_in and name in known and name not in kinds:
                 yield FormProblem(
                     ("spec", "resources", index, "kinds", number),
                     f"no object is of the kind {name!r}: it exempts nothing",
                     f"write {group}{slash}{known[name]}",
                     rule="dangling-exception",
                 )
-
-
-def _kinds_by_name() -> dict[str, str]:
-    """Return the kinds of Kubernetes by what else people write: their plural or lower case."""
-    kinds = {kind for _, kind in BUILTIN_KINDS}
-    names = {name: kind for kind in kinds for name in (kind.lower(), plural(kind))}
-    return names | {kind: kind for kind in kinds}
 
 
 def _is_all(resource: ExceptedResource) -> bool:

@@ -55,8 +55,16 @@ def _updates(rules: Sequence[NamedRuleWithOperations], known: Resources) -> Iter
     for index, rule in enumerate(rules):
         if "CREATE" not in rule.operations or "UPDATE" in rule.operations:
             continue
+        groups = {"*", *rule.api_groups}
+        covered = {
+            resource
+            for other in rules
+            if covers(other.operations, "UPDATE") and groups & {*other.api_groups}
+            for resource in rule.resources
+            if covers(other.resources, resource)
+        }
         open_ = [each for each in rule.resources if _can_be_changed(rule, each, known)]
-        left = [each for each in open_ if not any(_covers(other, rule, each) for other in rules)]
+        left = [each for each in open_ if each not in covered]
         if left:
             yield FormProblem(
                 ("spec", "matchConstraints", "resourceRules", index, "operations"),
@@ -75,12 +83,3 @@ def _can_be_changed(rule: NamedRuleWithOperations, resource: str, known: Resourc
         return False
     found = [known[home] for home in homes if home in known]
     return not found or any("UPDATE" in each.operations for each in found)
-
-
-def _covers(other: NamedRuleWithOperations, rule: NamedRuleWithOperations, resource: str) -> bool:
-    """Whether another rule covers updates of a resource."""
-    return (
-        covers(other.operations, "UPDATE")
-        and covers(other.resources, resource)
-        and bool({"*", *rule.api_groups}.intersection(other.api_groups))
-    )

@@ -8,8 +8,6 @@ from policyd.policy.kinds.served import Resources
 from policyd.policy.lint.run import LintedPolicy, LintRun
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import (
-    AnyPolicy,
-    MutatingAdmissionPolicy,
     Policy,
     ValidatingAdmissionPolicy,
     ValidatingAdmissionPolicyBinding,
@@ -80,7 +78,7 @@ def _without_effect(
     enforce: Enforce, path: FieldPath, staged: Sequence[LintedPolicy]
 ) -> Iterator[FormProblem]:
     rule, denies = "idle-rollout", any(map(_denies, staged))
-    if not denies and not any(_mutates(each.model) for each in staged):
+    if not denies and not any(each.mutations for each in staged):
         message = "the policy neither denies nor mutates: a rollout holds nothing but its errors"
         hint = "add Deny to validationActions, or remove the rollout"
         yield FormProblem(path, message, hint, rule=rule)
@@ -112,12 +110,6 @@ def _denies(policy: LintedPolicy) -> bool:
             for each in bound
         )
     )
-
-
-def _mutates(policy: AnyPolicy) -> bool:
-    if isinstance(policy, Policy):
-        return bool(policy.spec.mutations)
-    return isinstance(policy, MutatingAdmissionPolicy)
 
 
 def _is_cluster_scoped(rule: NamedRuleWithOperations, known: Resources) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from policyd.cel.hints.explaining import hint_at
 from policyd.cel.hints.results import result_hint
 from policyd.cel.hints.tree import Tree
-from policyd.cel.syntax.ast import Call, Checked, Comprehension, Expr, Ident, Select
+from policyd.cel.syntax.ast import Call, Comprehension, Expr, Ident, Select
 from policyd.cel.syntax.source import MAX_ERRORS, Issue
 from policyd.cel.types.types import BOOL, DYN
 from policyd.errors import Problem
@@ -95,7 +95,10 @@ def type_errors(policy: LintedPolicy) -> Iterator[TypeErrors]:
     status.typeChecking. Skips expressions that do not compile.
     """
     for key, types in policy.read_keys():
-        found = types.issues(key.text) or _no_key(types.checked(key.text))
+        found, checked = types.issues(key.text), types.checked(key.text)
+        if not found and checked is not None and checked.result_type not in KEY.results:
+            wrong = f"a key must be string or list(string), not {checked.result_type}"
+            found = [Issue(checked.expr.pos, wrong)]  # an error for every object
         if found and types.gvk is not None:
             yield TypeErrors(key, {types.gvk: found}, (types,), "")
     untyped, kinds = policy.types(None), [policy.types(gvk) for gvk in policy.kinds]
@@ -151,14 +154,6 @@ def _other_version(policy: LintedPolicy, text: str, reported: Iterable[Gvk]) -> 
                 where = other.api_version
                 return f"{where} has what the expression reads: write {version} in apiVersions"
     return ""
-
-
-def _no_key(checked: Checked | None) -> list[Issue]:
-    """Return what is wrong with the type of a key, which is an error for every object."""
-    if checked is None or checked.result_type in KEY.results:
-        return []
-    wrong = f"a key must be string or list(string), not {checked.result_type}"
-    return [Issue(checked.expr.pos, wrong)]
 
 
 def _believable(text: str, issues: Mapping[Gvk, list[Issue]]) -> Mapping[Gvk, list[Issue]]:

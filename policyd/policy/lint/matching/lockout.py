@@ -145,12 +145,7 @@ def _requires_labels(selector: LabelSelector) -> bool:
         *selector.match_labels,
         *(each.key for each in selector.match_expressions if each.operator in ("In", "Exists")),
     ]
-    return not all(map(_is_own_label, required))
-
-
-def _is_own_label(key: str) -> bool:
-    domain, slash, _ = key.rpartition("/")
-    return bool(slash) and f".{domain}".endswith(_OWN_DOMAINS)
+    return not all(f".{key.rpartition('/')[0]}".endswith(_OWN_DOMAINS) for key in required)
 
 
 def _exempts_users(checked: Checked) -> bool:
