@@ -85,31 +85,24 @@ def has_condition(tree: Any) -> bool:
 def misfits(
     tree: Any, schema: SchemaType, types: ObjectTypes, of: Type | None, path: FieldPath
 ) -> Iterator[FormProblem]:
-    """Yield the mismatches of a pattern with the type at its path: ``schema`` and ``of``."""
-    yield from _misfits(tree, schema, path)
-    yield from _unfit_strings(tree, types, of, path)
-
-
-def _misfit(path: FieldPath, message: str, hint: str = "") -> FormProblem:
-    return FormProblem(path, message, hint, rule=RULE)
-
-
-def _misfits(tree: Any, schema: SchemaType, path: FieldPath) -> Iterator[FormProblem]:
+    """Yield the mismatches of a pattern with the type at its path: ``schema``, and ``of`` for
+    enumerations, None if that is unknown.
+    """
     if schema.scalar == Scalar.UNTYPED:  # a quantity, or a value that the schema does not restrict
         if schema.leaf is quantity and isinstance(tree, str):
             yield from _unfit_amount(tree, "a quantity", path)
-        return
-    if isinstance(tree, dict):
+    elif isinstance(tree, dict):
         if schema.is_map:
-            yield from _misfits_of_keys(tree, schema, path)
+            yield from _misfits_of_keys(tree, schema, types, of, path)
         elif schema.is_list:
             yield _misfit(path, "the field is a list, but the pattern is a map", "write [{...}]")
         elif schema.scalar:
             yield _misfit(path, f"the field is {_NAMES[schema.scalar]}, but the pattern is a map")
     elif isinstance(tree, list):
         if schema.is_list and schema.item is not None:
+            inner = of.params[0] if of is not None and of.kind is Kind.LIST else None
             for index, item in enumerate(tree):
-                yield from _misfits(item, schema.item.type, (*path, index))
+                yield from misfits(item, schema.item.type, types, inner, (*path, index))
         elif not schema.is_list:
             form = "a map" if schema.is_map else _NAMES.get(schema.scalar, "not a list")
             yield _misfit(path, f"the field is {form}, but the pattern is a list")
@@ -117,21 +110,30 @@ def _misfits(tree: Any, schema: SchemaType, path: FieldPath) -> Iterator[FormPro
         yield from _misfit_of_leaf(tree, schema, path)
 
 
+def _misfit(path: FieldPath, message: str, hint: str = "") -> FormProblem:
+    return FormProblem(path, message, hint, rule=RULE)
+
+
 def _misfits_of_keys(
-    tree: dict[str, Any], schema: SchemaType, path: FieldPath
+    tree: dict[str, Any], schema: SchemaType, types: ObjectTypes, of: Type | None, path: FieldPath
 ) -> Iterator[FormProblem]:
     for key, value in tree.items():
-        name = split(key)[1]
-        field = schema.fields.get(name, schema.extra)
-        if field is not None:
-            if split(key)[0] is not Mark.ABSENT:
-                yield from _misfits(value, field.type, (*path, key))
-        elif not ("*" in name or "?" in name) or not any(
-            map(Wildcard(name).matches, schema.fields)
-        ):
-            hint = did_you_mean(name, schema.fields)
-            what = f'{schema.name or "the object"} has no field "{name}"'
-            yield FormProblem((*path, key), what, hint, at_key=True, rule=RULE)
+        mark, name = split(key)
+        at, field = (*path, key), schema.fields.get(name, schema.extra)
+        if field is None:
+            wild = "*" in name or "?" in name
+            if not wild or not any(map(Wildcard(name).matches, schema.fields)):
+                what = f'{schema.name or "the object"} has no field "{name}"'
+                hint = did_you_mean(name, schema.fields)
+                yield FormProblem(at, what, hint, at_key=True, rule=RULE)
+        elif mark is not Mark.ABSENT:
+            below = types.field(of, name) if of is not None else None
+            yield from misfits(value, field.type, types, below, at)
+            known: Sequence[Any] = [True, False] if below == BOOL and isinstance(value, str) else ()
+            if of is not None and not known:
+                known = enumeration(types, of, name)
+            for where, each in strings(value, at) if known else ():
+                yield from _unfit_string(each, known, where)
 
 
 def _misfit_of_leaf(value: Any, schema: SchemaType, path: FieldPath) -> Iterator[FormProblem]:
@@ -174,32 +176,6 @@ def _unfit_amount(value: str, form: str, path: FieldPath) -> Iterator[FormProble
         if len(ends) == 2 and not any(map(is_text, ends)):
             hint = f"write {'-'.join(ends)}"
         yield _misfit(path, what, hint)
-
-
-def _unfit_strings(
-    tree: Any, types: ObjectTypes, of: Type | None, path: FieldPath
-) -> Iterator[FormProblem]:
-    """Check the strings of fields that have few values: of enumerations and booleans. ``of`` is the
-    type at the path; None: unknown.
-    """
-    if isinstance(tree, list):
-        item = of.params[0] if of is not None and of.kind is Kind.LIST else None
-        for index, each in enumerate(tree):
-            yield from _unfit_strings(each, types, item, (*path, index))
-    elif isinstance(tree, dict) and of is not None:
-        for key, value in tree.items():
-            mark, name = split(key)
-            if mark is Mark.ABSENT:
-                continue
-            field = types.field(of, name)
-            if field == BOOL and isinstance(value, str):
-                yield from _unfit_string(value, [True, False], (*path, key))
-                continue
-            known = enumeration(types, of, name)
-            for where, each in strings(value, (*path, key)) if known else ():
-                yield from _unfit_string(each, known, where)
-            if not isinstance(value, str):
-                yield from _unfit_strings(value, types, field, (*path, key))
 
 
 def enumeration(types: ObjectTypes, of: Type, name: str) -> Sequence[Any]:
