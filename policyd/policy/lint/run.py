@@ -171,7 +171,7 @@ class LintedPolicy:
 
     @property
     def checks(self) -> bool:
-        """Whether the policy does not only mutate."""
+        """Whether the policy validates or audits, besides any mutations."""
         spec = self.model.spec
         return not isinstance(spec, MutatingAdmissionPolicySpec) and bool(
             spec.validations or spec.audit_annotations

@@ -51,8 +51,8 @@ _NO_ELEMENTS: Mapping[str, tuple[Place, ...]] = {}
 def _through_variables(
     read: Callable[Concatenate["RequestCase", Expr, About], Read],
 ) -> Callable[Concatenate["RequestCase", Expr, About], Read]:
-    """Read the expression of a variable in place of its name, and once: each variable may use
-    earlier ones many times.
+    """Return a function that reads the expression of a variable in place of its name, and once:
+    each variable may use earlier ones many times.
     """
 
     @wraps(read)
