@@ -126,7 +126,7 @@ def with_corrections(text: str, problems: Sequence[Problem]) -> str:
     return text
 
 
-# What is wrong, as messages of the checker begin, and the remedy: of what they have in quotes.
+# The remedy for an error of the checker, by the beginning of its message, from its quoted words.
 _HINTERS: Mapping[str, Callable[..., str]] = {
     _UNDECLARED: lambda tree, pos, name, *_: undeclared_hint(tree, pos, name),
     "undefined field '": field_hint,

@@ -49,7 +49,7 @@ def _placed(document: Document, found: FormProblem | Problem) -> Problem:
     return document.problem(found, RULES[found.rule].severity)
 
 
-# What functions are called with, by the key of the table that names them.
+# How functions are called, by the key of the table that names them.
 _WAYS: dict[str, Callable[[LintRun, Callable[..., Any]], Iterable[Problem]]] = {
     "documents": in_documents,
     "policies": in_policies,

@@ -1,4 +1,4 @@
-"""One run of lint: what several rules ask about the sources and about each policy, computed on
+"""One run of lint: facts about the sources and about each policy that rules share, computed on
 first use.
 """
 

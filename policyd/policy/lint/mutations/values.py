@@ -49,7 +49,7 @@ class WrittenValues:
     """Checks the values of one expression for one kind.
 
     ``types`` are the static types by node id. ``merges``: an ApplyConfiguration, else the values of
-    a JSONPatch. ``schema`` is that of the object, if it is known.
+    a JSONPatch. ``schema``: of the object, if it is known.
     """
 
     types: Mapping[int, Type]
@@ -58,7 +58,7 @@ class WrittenValues:
 
     @property
     def fails(self) -> bool:
-        """Whether an unknown field is an error, not dropped: those of kinds with a Go type are."""
+        """Whether an unknown field is an error; custom resources drop it."""
         return self.merges or (self.schema is not None and self.schema.native)
 
     def findings(
