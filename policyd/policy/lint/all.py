@@ -15,7 +15,7 @@ from policyd.policy.source.loaded_documents import Document
 def all_advice(run: LintRun, rules: Iterable[LintRule] = tuple(RULES.values())) -> list[Problem]:
     """Return what the functions of lint rules find, disabled or not."""
     names = dict.fromkeys(
-        (way, name) for rule in rules for way, named in rule.found.items() for name in named
+        (way, name) for rule in rules for way, named in rule.found_by.items() for name in named
     )
     with deep_recursion():
         return [problem for way, name in names for problem in _WAYS[way](run, finder(name))]

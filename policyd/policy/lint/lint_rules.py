@@ -19,15 +19,16 @@ from policyd.policy.source.lint_comments import LintComment
 class LintRule(NamedTuple):
     """The summary of a rule in one line, and what to write instead, or why it is reported.
 
-    ``found`` names functions of modules of this package by what ``all`` calls them with. Rules
-    without one are found when policies are read and compiled.
+    ``found_by`` names functions of modules of this package by what ``all`` calls them with: each
+    of the ``policies`` or ``documents``, or all ``sources``. Rules without one are found when
+    policies are read and compiled.
     """
 
     name: str
     severity: Severity
     about: str
     remedy: str
-    found: Mapping[str, Sequence[str]] = {}
+    found_by: Mapping[str, Sequence[str]] = {}
 
 
 def _read() -> dict[str, LintRule]:
