@@ -64,24 +64,22 @@ def with_types(run: LintRun, problems: Sequence[Problem]) -> list[Problem]:
     """Return problems with better hints where a value has no type that CEL knows, and one that all
     kinds of its objects have in their schemas.
     """
-    untyped = [each for each in problems if each.message == _UNTYPED]
-    hints: dict[int, str] = {}
+    untyped = any(each.message == _UNTYPED for each in problems)
+    remedies: dict[tuple[str, str, str], str] = {}
     for policy in run.policies if untyped else ():
         for each in policy.of_role(VALIDATION):
-            place = policy.document.placed(Problem("", line=1, column=1), each.at)
-            checked = [
-                found for gvk in policy.kinds if (found := policy.types(gvk).checked(each.text))
-            ]
+            every = (policy.types(gvk).checked(each.text) for gvk in policy.kinds)
+            checked = [found for found in every if found is not None]
             known = {found.result_type for found in checked}
             if len(known) == 1 and DYN not in known:
-                remedy = result_hint(checked[0].expr, known.pop(), (BOOL,))
-                same = (place.file, place.path, place.document)
-                hints |= {
-                    id(other): remedy
-                    for other in untyped
-                    if (other.file, other.path, other.document) == same
-                }
-    return [replace(each, hint=hints.get(id(each), each.hint)) for each in problems]
+                place = policy.document.file, each.at, policy.document.label
+                remedies[place] = result_hint(checked[0].expr, known.pop(), (BOOL,))
+    return [
+        replace(each, hint=remedies.get((each.file, each.path, each.document), each.hint))
+        if each.message == _UNTYPED
+        else each
+        for each in problems
+    ]
 
 
 def type_check(policy: LintedPolicy) -> Iterator[FormProblem]:
