@@ -21,13 +21,13 @@ from libc.stdint cimport int64_t
 from policyd._core.values.activation cimport Activation
 from policyd._core.values.errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
 from policyd._core.go.strings cimport trim_space
-from policyd._core.lib.format cimport dns_label, dns_subdomain
 from policyd._core.eval.functions cimport binary, tenths, ternary, unary
 from policyd._core.values.types cimport size_of
 
 from policyd._core.eval import estimates
 from policyd._core.lib.authorization import Attributes, Failure
 from policyd._core.eval.functions import Library
+from policyd._core.match.labels import domain_errors, label_errors
 from policyd.errors import Unanswered
 
 #: from policyd._core.eval.estimates import Charge
@@ -143,9 +143,9 @@ cdef object group(Activation act, object authorizer, object text):
 
 
 cdef object service_account(Activation act, object authorizer, object namespace, object name):
-    if dns_subdomain(act, <str> name):
+    if domain_errors(<str> name):
         return error("Invalid service account name")
-    if dns_label(act, <str> namespace):
+    if label_errors(<str> namespace):
         return error("Invalid service account namespace")
     return new_authorizer((<AuthorizerValue> authorizer).backend, {
         "username": f"system:serviceaccount:{namespace}:{name}",

@@ -4,7 +4,12 @@ from collections.abc import Iterator
 from typing import get_args
 from urllib.parse import unquote
 
-from policyd._core.match.labels import key_errors, value_errors
+from policyd._core.match.labels import (
+    domain_errors,
+    key_errors,
+    label_1035_errors,
+    value_errors,
+)
 from policyd._core.net.url import ParsedURL, parsed
 from policyd.json_types import JSONObject
 from policyd.policy.checks.resources import overlaps
@@ -19,12 +24,7 @@ from policyd.webhooks.validation.field_problems import (
     required,
     unsupported,
 )
-from policyd.webhooks.validation.metadata import (
-    check_labels,
-    label_1035_errors,
-    qualified_name,
-    subdomain_errors,
-)
+from policyd.webhooks.validation.metadata import check_labels, qualified_name
 
 REVIEW_VERSIONS = ("v1", "v1beta1")
 NO_SIDE_EFFECTS = ("None", "NoneOnDryRun")
@@ -137,7 +137,7 @@ def _check_path(url: str, path: str) -> Iterator[FieldProblem]:
         if not segment:
             yield from invalid(path, url, [f"segment[{index}] may not be empty"])
         else:
-            errors = subdomain_errors(segment)
+            errors = domain_errors(segment)
             yield from invalid(path, url, [f"segment[{index}]: {error}" for error in errors])
 
 
