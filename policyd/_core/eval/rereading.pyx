@@ -10,6 +10,7 @@ from policyd._core.values.errors cimport CelError, error
 from policyd._core.values.printing cimport string_of
 from policyd._core.values.types cimport (
     MISSING,
+    OPAQUE_GO_VALUES,
     Duration,
     Opaque,
     Optional,
@@ -33,14 +34,6 @@ cdef dict PLAIN_TYPES = {
     UInt: "uint64",
     Timestamp: "time.Time",
     Duration: "time.Duration",
-}
-# The Go types that cannot be converted back. A kubernetes.NamedFormat can.
-cdef dict GO_TYPES = {
-    "kubernetes.Quantity": "*resource.Quantity",
-    "kubernetes.Semver": "semver.Version",
-    "kubernetes.URL": "*url.URL",
-    "net.IP": "netip.Addr",
-    "net.CIDR": "netip.Prefix",
 }
 
 
@@ -67,7 +60,7 @@ cdef object reread_held(object held):
     if kind is CelError:
         return unreadable("*errors.errorString", (<CelError>held).message)
     if isinstance(held, Opaque):
-        name = GO_TYPES.get(type_name(held))
+        name = OPAQUE_GO_VALUES.get(type_name(held))
         return held if name is None else unreadable(name, string_of(held))
     return held
 
@@ -97,7 +90,7 @@ cdef str native_type(object value):
     name = PLAIN_TYPES.get(type(value))
     if name is None:
         name = type_name(value)
-        return GO_TYPES.get(name, "cel.Format")
+        return OPAQUE_GO_VALUES.get(name, "cel.Format")
     return name
 
 

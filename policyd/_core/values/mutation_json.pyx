@@ -28,8 +28,8 @@ from policyd._core.values.printing cimport key_type, quoted_key, string_of
 from policyd._core.values.read_trees cimport go_value, unsuitable
 from policyd._core.values.errors cimport CelError
 from policyd._core.values.types cimport (
-    MISSING, Duration, MapKey, Opaque, Optional, StructValue, Timestamp, TypeValue, UInt,
-    type_name,
+    MISSING, OPAQUE_GO_VALUES, Duration, MapKey, Opaque, Optional, StructValue, Timestamp,
+    TypeValue, UInt, type_name,
 )
 from policyd._core.values.weight cimport has_more_values
 
@@ -45,14 +45,6 @@ cdef str NO_JSON = "JSONPath valueExpression evaluated to a type that could not 
 # Go's protobuf module prints a space or a no-break space here, at random per build.
 cdef list EMPTY = go_printing.EMPTY
 cdef str PROTO = "proto:\u00a0"
-# The Go types of values that are not JSON, by CEL name.
-cdef dict GO_TYPES = {
-    "Quantity": "*resource.Quantity",
-    "URL": "*url.URL",
-    "IP": "netip.Addr",
-    "CIDR": "netip.Prefix",
-    "Semver": "semver.Version",
-}
 
 
 class ConversionError(Exception):
@@ -390,7 +382,7 @@ cdef object foreign(object value):
     if kind is Duration:
         nanos = (<Duration>value).nanos
         return Foreign(span(nanos), str(nanos), "time.Duration")
-    name = type_name(value).rpartition(".")[2]
-    shown = str(value) if isinstance(value, Opaque) else name
-    go = GO_TYPES.get(name, name)
+    name = type_name(value)
+    go = OPAQUE_GO_VALUES.get(name, name.rpartition(".")[2])
+    shown = str(value) if isinstance(value, Opaque) else go
     return Foreign(shown, f"({go}) {shown}", go)

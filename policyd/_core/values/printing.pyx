@@ -7,13 +7,10 @@ values; all lists are treated like the first kind here.
 """
 
 from libc.math cimport isinf, isnan
-from libc.stdint cimport int64_t, uint64_t
 
-from policyd._core.go.printing import plain
+from policyd._core.go.printing import plain, span
 from policyd._core.go.strings cimport quote
-from policyd._core.values.time_strings cimport (
-    NANOS_PER_SECOND, Civil, civil, print_duration, print_rfc3339,
-)
+from policyd._core.values.time_strings cimport Civil, civil, print_duration, print_rfc3339
 from policyd._core.values.types cimport (
     MISSING,
     Duration,
@@ -141,9 +138,6 @@ cdef str _scientific(str digits, int exponent):
     return f"{digits[0]}{tail}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
 
 
-cdef uint64_t MINUTE = <uint64_t> 60 * NANOS_PER_SECOND
-
-
 cdef str printed(object value):
     """Go's %v. Lists are assumed to be parts of objects: their elements print as Go values. Never
     fails.
@@ -162,7 +156,7 @@ cdef str _printed(object value, int depth, Py_ssize_t* left):
         left[0] -= len(<bytes>value)
         return "[" + " ".join([str(byte) for byte in (<bytes>value)[:MAX_ITEMS]]) + "]"
     if kind is Duration:
-        return _duration((<Duration>value).nanos)
+        return span((<Duration>value).nanos)
     if kind is Timestamp:
         return _time(value)
     if depth >= DEPTH or left[0] < 0:
@@ -219,30 +213,6 @@ cdef list _elements(list items, int depth, Py_ssize_t* left):
 
 def _name(tuple pair):
     return pair[0].encode("utf-8", "replace")
-
-
-cdef str _duration(int64_t nanos):
-    cdef uint64_t size = <uint64_t> nanos if nanos >= 0 else 0 - <uint64_t> nanos
-    cdef str sign = "-" if nanos < 0 else ""
-    if size == 0:
-        return "0s"
-    for unit, nanos_each in (("ns", 1), ("µs", 1_000), ("ms", 1_000_000)):
-        if size < nanos_each * 1000:
-            return f"{sign}{_decimal(size, nanos_each)}{unit}"
-    cdef uint64_t minutes = size // MINUTE
-    text = f"{_decimal(size % MINUTE, NANOS_PER_SECOND)}s"
-    if minutes:
-        text = f"{minutes % 60}m{text}"
-    if minutes >= 60:
-        text = f"{minutes // 60}h{text}"
-    return sign + text
-
-
-cdef str _decimal(uint64_t amount, uint64_t unit):
-    """amount / unit exactly; unit is a power of ten."""
-    whole, rest = divmod(amount, unit)
-    digits = len(str(unit)) - 1
-    return f"{whole}.{rest:0{digits}d}".rstrip("0").rstrip(".") if rest else str(whole)
 
 
 cdef str _time(Timestamp time):

@@ -53,6 +53,8 @@ cdef class Opaque:
     cdef str go_name(self)
 
 
+cdef dict OPAQUE_GO_VALUES  # the Go types that they hold, by CEL name
+
 cdef Optional NONE  # optional.none()
 
 cdef UInt uint(uint64_t value)

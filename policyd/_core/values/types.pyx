@@ -369,6 +369,14 @@ cdef dict OPAQUE_GO_NAMES = {
     "net.CIDR": "cel.CIDR",
     "net.IP": "cel.IP",
 }
+# The Go types inside of them, except for NamedFormat.
+OPAQUE_GO_VALUES = {
+    "kubernetes.Quantity": "*resource.Quantity",
+    "kubernetes.Semver": "semver.Version",
+    "kubernetes.URL": "*url.URL",
+    "net.CIDR": "netip.Prefix",
+    "net.IP": "netip.Addr",
+}
 cdef dict RAW_NAMES = {type(None): "<nil>", list: "[]interface {}", dict: "map[string]interface {}"}
 
 
