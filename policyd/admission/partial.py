@@ -95,8 +95,10 @@ def _reason(scan: JSONScan, body: bytes) -> str:
     if scan.surrogate >= 0:
         shown = body[scan.surrogate : scan.surrogate + 6].decode("ascii")
         return f"a string holds half of a surrogate pair, {shown}, at byte {scan.surrogate}"
-    if scan.octet >= 0:
-        return f"a string is not UTF-8 at byte {scan.octet}"
+    try:
+        body.decode()
+    except UnicodeDecodeError as error:
+        return f"a string is not UTF-8 at byte {error.start}"
     if scan.depth > MAX_REVIEW_DEPTH:
         return TOO_DEEP
     return TOO_LARGE_NUMBER
