@@ -13,6 +13,14 @@ cdef extern from "Python.h":
     PyObject* PyTuple_GET_ITEM(PyObject* items, Py_ssize_t index)
 
 
+cdef class ChainStep:
+    cdef readonly object key
+    cdef readonly Node node
+    cdef readonly bint optional
+    cdef readonly bint test      # the last step of has()
+    cdef readonly bint declared  # a field of a value that is known to be an Object
+
+
 cdef class PathNode(Node):
     cdef readonly Py_ssize_t slot
     cdef readonly str name

@@ -219,11 +219,7 @@ cdef class OptionalPathOrNode(Node):
 @cython.final
 cdef class ChainStep:
     """One step of a Chain: a constant key, or a node that evaluates to the key."""
-    cdef object key
-    cdef Node node
-    cdef bint optional
-    cdef bint test  # the last step of has()
-    cdef bint declared  # a field of a value that is known to be an Object
+    #: node: Node | None
 
     def __init__(self, key=MISSING, Node node=None, optional=False, test=False, declared=False):
         #: (object, Node | None, bool, bool, bool) -> None
@@ -232,6 +228,12 @@ cdef class ChainStep:
         self.optional = optional
         self.test = test
         self.declared = declared
+
+    @property
+    def is_name(self):
+        #: () -> bool
+        """Whether the key is a constant string, and not of an Object."""
+        return self.node is None and type(self.key) is str and not self.declared
 
 
 @cython.final
