@@ -118,12 +118,24 @@ cdef str parse_clause(str pattern, Py_ssize_t at, Clause* clause):
             return f"could not parse formatting clause: error while parsing precision: {problem}"
     if pattern[at] not in VERBS:
         # Go reads bytes, not characters.
-        verb = chr(pattern[at].encode()[0])
+        verb = chr(pattern[at].encode("utf-8", "surrogatepass")[0])
         return f'could not parse formatting clause: unrecognized formatting clause "{verb}"'
     clause.verb = pattern[at]
     clause.precision = precision
     clause.end = at + 1
     return None
+
+
+def clause_at(str pattern not None, Py_ssize_t at):
+    #: (str, int) -> tuple[str, int]
+    """The letter of the clause at ``at``, and the position after it. Raises ValueError with cel-go's
+    message.
+    """
+    cdef Clause clause
+    cdef str problem = parse_clause(pattern, at, &clause)
+    if problem is not None:
+        raise ValueError(problem)
+    return chr(clause.verb), clause.end
 
 
 cdef object format_value(Activation act, Clause* clause, object value):
