@@ -7,6 +7,7 @@ ext/lists.go (sortBy). Every node that a macro creates has the place of the call
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 
 from policyd.cel.syntax.ast import (
@@ -283,14 +284,6 @@ def _bind(make: Factory, name: str, value: Expr, body: Expr, macro: str) -> Comp
     return make.fold(make.list(), FoldVariables(_UNUSED, accumulator=name), parts, macro)
 
 
-def _opt_flat_map(make: Factory, target: Expr, args: Sequence[Expr]) -> Expr:
-    return _optional_map(make, target, args, "optFlatMap")
-
-
-def _opt_map(make: Factory, target: Expr, args: Sequence[Expr]) -> Expr:
-    return _optional_map(make, target, args, "optMap")
-
-
 def _optional_map(make: Factory, target: Expr, args: Sequence[Expr], macro: str) -> Expr:
     variable, body = args
     if not isinstance(variable, Ident):
@@ -333,28 +326,14 @@ RECEIVER_MACROS: dict[tuple[str, int], Expander] = {
     ("transformMap", 4): _transform_map,
     ("transformMapEntry", 3): _transform_map_entry,
     ("transformMapEntry", 4): _transform_map_entry,
-    ("optMap", 2): _opt_map,
-    ("optFlatMap", 2): _opt_flat_map,
+    ("optMap", 2): partial(_optional_map, macro="optMap"),
+    ("optFlatMap", 2): partial(_optional_map, macro="optFlatMap"),
     ("sortBy", 2): _sort_by,
 }
 MACRO_NAMES = ("has", *dict.fromkeys(name for name, _ in RECEIVER_MACROS))
 
 # The features that introduced macros; all others are older than 1.30.
 INTRODUCED: dict[tuple[str, int], Feature] = {
-    **dict.fromkeys(
-        [
-            ("all", 3),
-            ("exists", 3),
-            ("exists_one", 3),
-            ("existsOne", 3),
-            ("transformList", 3),
-            ("transformList", 4),
-            ("transformMap", 3),
-            ("transformMap", 4),
-            ("transformMapEntry", 3),
-            ("transformMapEntry", 4),
-        ],
-        TWO_VARIABLE_MACROS,
-    ),
+    **{form: TWO_VARIABLE_MACROS for form in RECEIVER_MACROS if form[1] > 2 and form[0] != "map"},
     ("sortBy", 2): SORT_BY,
 }
