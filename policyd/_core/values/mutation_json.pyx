@@ -31,12 +31,12 @@ from policyd._core.values.types cimport (
     MISSING, OPAQUE_GO_VALUES, Duration, MapKey, Opaque, Optional, StructValue, Timestamp,
     TypeValue, UInt, type_name,
 )
-from policyd._core.values.weight cimport has_more_values
 
 #: from policyd._core.values.read_trees import ReadTrees
 
 cdef enum:
     MOST_VALUES = 1_000_000  # of one mutation; the same bound as for `copy`
+    CHARACTERS_A_VALUE = 32  # of a string that counts as several values
     LIGHT = 500_000  # bytes of JSON: every value has one at least, so there are not too many
     MOST_PATHS = 512  # structs, and fields of each
 
@@ -98,9 +98,29 @@ cdef dict inner_of(StructValue value, str expected, ReadTrees sources):
 
 
 cdef int weigh(object value) except -1:
-    """Reject a value that is too large for a patch: a list may contain the object many times."""
-    if has_more_values(value, MOST_VALUES):
-        raise ConversionError(f"the value of a mutation has more than {MOST_VALUES} values")
+    """Reject a value that is too large for a patch. Each occurrence of a part counts, because a list
+    may contain the object many times.
+    """
+    cdef Py_ssize_t left = MOST_VALUES
+    cdef list waiting = [value]
+    while waiting:
+        node = waiting.pop()
+        left -= 1
+        if type(node) is Optional:
+            node = (<Optional>node).held
+        kind = type(node)
+        if kind is str:
+            left -= len(<str>node) // CHARACTERS_A_VALUE
+        elif kind is list:
+            waiting.extend(<list>node)
+        elif kind is dict:
+            waiting.extend((<dict>node).values())
+        elif kind is StructValue:
+            waiting.extend((<StructValue>node).fields.values())
+        elif kind is Optional:
+            waiting.append(node)
+        if left < len(waiting):
+            raise ConversionError(f"the value of a mutation has more than {MOST_VALUES} values")
     return 0
 
 
