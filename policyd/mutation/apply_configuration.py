@@ -1,6 +1,6 @@
 """The mutation kind ApplyConfiguration: ``Object{...}`` merged like server-side apply."""
 
-from policyd._core.json.sizes import MAX_PATCH_BYTES, TOO_LARGE, json_bytes
+from policyd._core.json.sizes import MAX_PATCH_BYTES, TOO_LARGE, value_bytes
 from policyd._core.plan.mutators import DirectConfiguration
 from policyd._core.schema.list_items import MergeError
 from policyd._core.schema.merge import merge
@@ -41,7 +41,7 @@ class ApplyConfiguration:
             raise MutationError(
                 "type mismatch: ApplyConfiguration expression should evaluate to Object"
             )
-        size = json_bytes(value, MAX_PATCH_BYTES)
+        size = value_bytes(value, MAX_PATCH_BYTES)
         if size > MAX_PATCH_BYTES:
             raise MutationError(f"the expression makes {TOO_LARGE}")
         try:

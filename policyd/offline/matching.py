@@ -137,7 +137,7 @@ def _selected(constraints: JSONObject, view: MatchInput) -> MatchReason | None:
 def _seen(place: str, selector: JSONObject, view: MatchInput) -> Iterator[str]:
     """Yield the labels that a selector checked, and its requirements that they do not meet."""
     if place == "namespaceSelector":
-        labels = view.labels_for_namespace_selector()
+        labels = view.labels_of_namespace()
         yield f"labels of namespace {view.namespace or view.name!r}: {_labels_text(labels)}"
         yield from _unmet(selector, labels)
         return

@@ -6,7 +6,7 @@ Values are JSON values and ``Foreign``: CEL values that are not JSON in Go.
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from policyd._core.go.strings import quoted
+from policyd._core.go.strings import quote
 
 # Characters that encoding/json escapes although JSON does not require it.
 JSON_ESCAPES = str.maketrans(
@@ -74,7 +74,7 @@ def syntax(value: object, levels: int = LEVELS) -> str:
     if value is None:
         return "interface {}(nil)"
     if isinstance(value, str):
-        return quoted(value)
+        return quote(value)
     if value is EMPTY:
         return "[]interface {}(nil)"
     if isinstance(value, list | dict) and not levels:
@@ -83,7 +83,7 @@ def syntax(value: object, levels: int = LEVELS) -> str:
         items = ", ".join([syntax(item, levels - 1) for item in value])
         return f"[]interface {{}}{{{items}}}"
     if isinstance(value, dict):
-        pairs = [f"{quoted(key)}:{syntax(value[key], levels - 1)}" for key in sorted(value)]
+        pairs = [f"{quote(key)}:{syntax(value[key], levels - 1)}" for key in sorted(value)]
         return f"map[string]interface {{}}{{{', '.join(pairs)}}}"
     return plain(value)
 

@@ -36,7 +36,8 @@ cdef str print_fixed(double value, Py_ssize_t precision):
     return format(value, f".{precision}f")
 
 
-cdef str quote(str text):
+cpdef str quote(str text):
+    #: (str) -> str
     """strconv.Quote: "…" with Go's escapes for characters that are not printable."""
     cdef list parts
     cdef Py_UCS4 char
@@ -58,12 +59,6 @@ cdef str quote(str text):
             parts.append(f"\\U{<int> char:08x}")
     parts.append('"')
     return "".join(parts)
-
-
-def quoted(str text not None):
-    #: (str) -> str
-    """%q: strconv.Quote."""
-    return quote(text)
 
 
 cdef str shown(str text):

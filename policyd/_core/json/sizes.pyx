@@ -46,7 +46,8 @@ cpdef Py_ssize_t operation_bytes(list operations, Py_ssize_t limit) except -1:
     return count
 
 
-cdef Py_ssize_t value_bytes(object value, Py_ssize_t limit) except -1:
+cpdef Py_ssize_t value_bytes(object value, Py_ssize_t limit) except -1:
+    #: (object, int) -> int
     """The size of a JSON or CEL value. The count stops above ``limit``."""
     return counted(value, limit, MAX_LEVELS)
 
@@ -90,12 +91,6 @@ cdef Py_ssize_t members_bytes(dict members, Py_ssize_t limit, int levels) except
         else:
             count += counted(value, limit - count, levels)
     return count
-
-
-def json_bytes(value, Py_ssize_t limit) -> int:
-    #: (object, int) -> int
-    """The size of a JSON or CEL value. The count stops above ``limit``."""
-    return value_bytes(value, limit)
 
 
 cdef Py_ssize_t string_bytes(object text) except -1:
@@ -206,26 +201,21 @@ cdef Py_ssize_t weight(Counts counts, Py_ssize_t size) noexcept nogil:
     )
 
 
-def is_deeper(object value, int levels) -> bool:
+cpdef bint is_deeper(object value, int levels) except -1:
     #: (Any, int) -> bool
     """Whether a value has more levels than these: a number or a string is one.
 
     >>> is_deeper({"a": [1]}, 3), is_deeper({"a": [1]}, 2)
     (False, True)
     """
-    return deeper(value, levels)
-
-
-cdef bint deeper(object value, int levels) except -1:
-    """The recursion ends after ``levels``."""
     if levels <= 0:
         return True
     if isinstance(value, dict):
         for below in (<dict>value).values():
-            if deeper(below, levels - 1):
+            if is_deeper(below, levels - 1):
                 return True
     elif isinstance(value, (list, tuple)):
         for below in value:
-            if deeper(below, levels - 1):
+            if is_deeper(below, levels - 1):
                 return True
     return False

@@ -99,8 +99,7 @@ def label_1035_errors(text: str) -> list[str]:
 
 
 def format_errors(text: str, most: int, wrong: str, unit: str = "bytes") -> list[str]:
-    """The problems of a string that may have ``most`` bytes; ``wrong``: its problem of form, or "".
-    """
+    """The problems of a string of at most ``most`` bytes; ``wrong``: its error of form, if any."""
     errors = [f"must be no more than {most} {unit}"] if len(text.encode()) > most else []
     return [*errors, wrong] if wrong else errors
 

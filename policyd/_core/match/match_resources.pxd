@@ -43,7 +43,7 @@ cdef class MatchInput:
     cdef Hit hit_in(self, tuple resource)
     cdef list equivalents(self)
     cdef object family(self)
-    cdef dict labels_of_namespace(self)
+    cpdef dict labels_of_namespace(self)
 
 
 cdef class ResourceRule:
@@ -71,6 +71,6 @@ cdef class MatchRules:
     cdef bint unconditional               # a request that the rules match is always matched
     cdef str error                        # of a malformed selector
 
-    cdef Hit find(self, MatchInput request)
+    cpdef Hit match(self, MatchInput request)
     cdef Hit first(self, tuple rules, MatchInput request)
     cdef Hit confirm(self, MatchInput request, Hit hit)

@@ -179,7 +179,8 @@ cdef class MatchInput:
     cdef object family(self):
         return self.table.families.get((self.request_resource[0], self.request_resource[2]))
 
-    cdef dict labels_of_namespace(self):
+    cpdef dict labels_of_namespace(self):
+        #: () -> dict[str, str]
         """The labels for a namespaceSelector; the request needs a namespace or a Namespace object.
 
         None, with ``labels_error`` set, if the labels are not known.
@@ -207,11 +208,6 @@ cdef class MatchInput:
             found = {**found, NAMESPACE_NAME_LABEL: name}
         self.labels = found
         return self.labels
-
-    def labels_for_namespace_selector(self):
-        #: () -> dict[str, str]
-        """The labels for a namespaceSelector, of the namespace or Namespace."""
-        return self.labels_of_namespace()
 
 
 def input_of(
@@ -326,12 +322,9 @@ cdef class MatchRules:
             self.selects = not (self.namespace_selector.empty and self.object_selector.empty)
             self.unconditional = not self.selects and not self.excludes
 
-    def match(self, MatchInput request not None):
+    cpdef Hit match(self, MatchInput request):
         #: (MatchInput) -> Hit | None
         """The hit if this matches the request, otherwise None."""
-        return self.find(request)
-
-    cdef Hit find(self, MatchInput request):
         cdef Hit hit
         if request.never_matched:
             return None
@@ -376,7 +369,7 @@ cdef class MatchRules:
                 labels = {NAMESPACE_NAME_LABEL: request.namespace}
             if labels is None:
                 hit = failed(hit, request.labels_error)
-            elif not self.namespace_selector.accepts(labels):
+            elif not self.namespace_selector.matches(labels):
                 return None
         if not self.object_selector.empty:
             for obj in (request.object, request.old_object):
@@ -386,7 +379,7 @@ cdef class MatchRules:
                 # Labels that cannot be read (in an unreadable review) could match.
                 if (
                     type(metadata.get("labels")) is CelError
-                    or self.object_selector.accepts(labels_in(metadata))
+                    or self.object_selector.matches(labels_in(metadata))
                 ):
                     return hit
             return None

@@ -283,7 +283,7 @@ cdef class Index:
             candidate = <Candidate>self.candidates[<Py_ssize_t>number]
             if candidate.position != done:
                 done = candidate.position
-                hit = candidate.entry.find(request)
+                hit = candidate.entry.match(request)
                 if hit is not None:
                     result.append((self.payloads[done], hit))
         return result

@@ -63,14 +63,11 @@ cdef class Selector:
         self.keys = frozenset([key for key, _, _ in found])
         self.empty = not found
 
-    cdef bint accepts(self, dict labels) except -1:
+    cpdef bint matches(self, dict labels) except -1:
+        #: (dict[str, str]) -> bool
+        """Whether an object with these labels is selected."""
         cdef Requirement requirement
         for requirement in self.requirements:
             if not requirement.accepts(labels):
                 return False
         return True
-
-    def matches(self, dict labels not None):
-        #: (dict[str, str]) -> bool
-        """Whether an object with these labels is selected."""
-        return self.accepts(labels)

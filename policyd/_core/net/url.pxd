@@ -19,5 +19,5 @@ cdef class ParsedURL:
 
 
 cdef object parse_request_uri(str text)
-cdef object parse_url(str text)
+cpdef object parse_url(str text)
 cdef tuple split_host_port(str host)

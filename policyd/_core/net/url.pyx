@@ -143,7 +143,9 @@ cdef object parse_request_uri(str text):
         return f"parse {shown(text)}: {invalid}"
 
 
-cdef object parse_url(str text):
+cpdef object parse_url(str text):
+    #: (str) -> ParsedURL | str
+    """Go's url.Parse: the ParsedURL, or the error message."""
     before, _, fragment = text.partition("#")
     try:
         url = parse(before, False)
@@ -156,12 +158,6 @@ cdef object parse_url(str text):
     valid = (IN_FRAGMENT | VALID_PATH).issuperset(fragment.encode())
     (<ParsedURL> url).fragment = fragment if valid else escaped
     return url
-
-
-def parsed(str text not None):
-    #: (str) -> ParsedURL | str
-    """Go's url.Parse: the URL, or the error message."""
-    return parse_url(text)
 
 
 cdef ParsedURL empty_url():

@@ -17,7 +17,7 @@ cdef int DEEP = 32
 cdef object ABSENT = object()
 
 
-def diff(object old, object new, keys=None):
+cpdef list diff(object old, object new, keys=None):
     #: (Any, Any, Callable[[tuple[str | int, ...]], Sequence[str] | None] | Mapping[str,
     #: Sequence[str]] | None) -> list[dict[str, Any]]
     """The RFC 6902 operations (add, remove, replace) that change ``old`` into ``new``.
@@ -30,11 +30,6 @@ def diff(object old, object new, keys=None):
     share values with ``new``. Subtrees that are the same object in both are skipped. Raises
     PatchError if they are nested deeper than ``json.equality.MAX_DEPTH`` levels.
     """
-    return operations_between(old, new, keys)
-
-
-cdef list operations_between(object old, object new, keys):
-    """The operations of ``diff``."""
     cdef Differ differ = Differ.__new__(Differ)
     differ.operations, differ.path, differ.keys = [], [], keys
     differ.walk(old, new, 0)

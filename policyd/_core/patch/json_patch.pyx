@@ -101,13 +101,8 @@ cdef PatchOperation operation_of(object item, Py_ssize_t size, ReadTrees sources
     return made
 
 
-def apply(operations, document):
-    #: (Sequence[PatchOperation], Any) -> Any
-    """The patched document, or ``document`` itself if a test failed. Raises JSONPatchError."""
-    return patched(list(operations), document)
-
-
-cdef object patched(list operations, object document):
+cpdef object apply(list operations, object document):
+    #: (list[PatchOperation], Any) -> Any
     """The patched document, or ``document`` itself if a test failed. Raises JSONPatchError."""
     cdef PatchTarget target = PatchTarget.__new__(PatchTarget)
     cdef PatchOperation operation

@@ -8,7 +8,7 @@ cimport cython
 
 from policyd._core.pattern.checks cimport FAILS, HOLDS, SKIPPED, PatternCheck
 from policyd._core.pattern.report cimport PatternReport, item_of
-from policyd._core.pattern.strings cimport Amount, Wildcard, amount as amount_of, scalar_string
+from policyd._core.pattern.strings cimport Amount, Wildcard, amount_of, scalar_string
 from policyd._core.values.activation cimport Activation, work
 
 cdef enum Comparison:

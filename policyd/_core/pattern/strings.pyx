@@ -176,7 +176,8 @@ cdef class Amount:
         return found if self.compare(value, &found) else None
 
 
-cdef Amount amount(str text):
+cpdef Amount amount_of(str text):
+    #: (str) -> Amount | None
     """The Amount of a string, or None."""
     cdef Amount made = Amount.__new__(Amount)
     made.text = text
@@ -184,12 +185,6 @@ cdef Amount amount(str text):
     made.timed = read_duration(text, &made.nanos)
     made.short = made.quantity is not None and read_milli(text, &made.milli)
     return made if made.timed or made.quantity is not None else None
-
-
-def amount_of(str text not None):
-    #: (str) -> Amount | None
-    """The Amount of a string, or None."""
-    return amount(text)
 
 
 cdef inline int compare_milli(int64_t one, int64_t other) noexcept:

@@ -20,7 +20,7 @@ cdef class MutatedTree:
 
     cdef object decoded(self, Edit edit, dict old, dict new, Field root, bint convert)
     cdef list operations_to(self, object changed)
-    cdef str accepted(self, object changed)
+    cpdef str accept(self, object changed)
     cdef bint too_large(self, Py_ssize_t size, object changed) except -1
 
 

@@ -5,8 +5,8 @@ changed. Values that a merge noted as changed are decoded as Go does and compare
 cimport cython
 
 from policyd._core.json.sizes cimport operation_bytes
-from policyd._core.json.sendable cimport problem_in
-from policyd._core.patch.diff cimport ABSENT as NO_VALUE, Differ, operations_between
+from policyd._core.json.sendable cimport unsendable
+from policyd._core.patch.diff cimport ABSENT as NO_VALUE, Differ, diff
 from policyd._core.patch.pointer cimport pointer_of
 from policyd._core.schema.decode cimport (
     ABSENT, Decoder, decoded_or_none, is_omitted, new_decoder, with_member,
@@ -33,22 +33,18 @@ cdef class MutatedTree:
         self.keys = None if root is None else root.list_keys
         self.operations = []
 
-    def accept(self, object changed):
+    cpdef str accept(self, object changed):
         #: (Any) -> str | None
         """Replace the tree by ``changed``. If the change cannot be sent as a patch, return what is
         wrong with it and keep the tree.
         """
-        return self.accepted(changed)
-
-    cdef str accepted(self, object changed):
-        """The same as ``accept``."""
         cdef Py_ssize_t limit = sizes.MAX_PATCH_BYTES, size
         cdef list operations = self.operations_to(changed)
         size = operation_bytes(operations, limit)
         self.written += size
         if self.written > limit and self.too_large(size, changed):
             return sizes.TOO_LARGE
-        problem = problem_in(operations)
+        problem = unsendable(operations)
         if problem is None and operations:
             self.changes += 1
             self.operations = operations
@@ -58,7 +54,7 @@ cdef class MutatedTree:
     cdef list operations_to(self, object changed):
         if changed is self.latest and self.latest_from is self.current:
             return self.found
-        return operations_between(self.current, changed, self.keys)
+        return diff(self.current, changed, self.keys)
 
     cdef object decoded(self, Edit edit, dict old, dict new, Field root, bint convert):
         """The decoded object after a mutation of ``old``, whose last edit is known or None; None if
@@ -75,7 +71,7 @@ cdef class MutatedTree:
         cdef Py_ssize_t limit = sizes.MAX_PATCH_BYTES
         if size <= limit:
             # Later mutations may have undone earlier ones.
-            size = operation_bytes(operations_between(self.original, changed, self.keys), limit)
+            size = operation_bytes(diff(self.original, changed, self.keys), limit)
             self.written = size
         return size > limit
 
@@ -88,7 +84,7 @@ cdef class MutatedTree:
         #: (Any) -> list[dict[str, Any]]
         """The operations that change ``before`` (None: the original) into the tree."""
         before = self.original if before is None else before
-        return operations_between(before, self.current, self.keys)
+        return diff(before, self.current, self.keys)
 
 
 @cython.final
@@ -125,7 +121,7 @@ cdef bint adds(list operations) except -1:
 cdef object decoded_edit(
     Edit edit, dict old, dict new, Field root, bint convert, object keys, list operations
 ):
-    """The result of ``decoded_or_none``, and of ``operations_between`` after it: the operations are
+    """The result of ``decoded_or_none``, and of ``diff`` after it: the operations are
     added to ``operations``. ``edit`` is the last change of ``new``. ``keys`` come from ``diff``
     and must follow from ``root``.
     """

@@ -156,9 +156,7 @@ cdef class MutationStep:
         MutatedTree tree not None,
     ):
         #: (MutationPlan, Subject, Any, Any, int, MutatedTree) -> dict[str, Any]
-        """The object after the mutation, or ``subject.object`` itself. Raises MutationError,
-        Stopped or StatusError.
-        """
+        """Do the same as ``changed``."""
         return self.changed(plan, subject, params, target, deadline, tree)
 
     cdef object changed(
@@ -203,17 +201,13 @@ cdef class ExpressionStep(MutationStep):
     ):
         cdef Activation act = plan.activation(subject, params, deadline)
         value = plan.evaluated(self.index, act)
-        return self.applied(value, subject.object, target, plan.sources(self.index, act), tree)
+        return self.apply(value, subject.object, target, plan.sources(self.index, act), tree)
 
-    def apply(self, value, dict obj not None, target, ReadTrees sources, MutatedTree tree not None):
-        #: (object, dict[str, Any], Any, ReadTrees | None, MutatedTree) -> dict[str, Any]
-        """The same as ``change`` of the value of the expression."""
-        return self.applied(value, obj, target, sources, tree)
-
-    cdef object applied(
+    cpdef object apply(
         self, object value, dict obj, object target, ReadTrees sources, MutatedTree tree
     ):
-        """The same of the value of the expression."""
+        #: (object, dict[str, Any], Any, ReadTrees | None, MutatedTree) -> dict[str, Any]
+        """``obj`` after the mutation, whose expression has this value."""
         cdef Edits edits
         if target is not self.target:
             self.root, self.target = self.direct_type(target), target

@@ -61,7 +61,7 @@ cdef class TreeView:
             return self.first
         if self.latest is None or tree is not self.tree:
             seen = tree if self.lens is None else self.lens.seen(tree)
-            self.latest, self.tree = self.first.seen_with(seen), tree
+            self.latest, self.tree = self.first.seeing(seen), tree
         return self.latest
 
     cdef int read(self, Subject subject, bint conditions) except -1:
@@ -340,5 +340,5 @@ cdef class MutationRun:
             return 0
         if view.lens is not None:
             after = view.lens.changed(now, seen, after)
-        problem = tree.accepted(after)
+        problem = tree.accept(after)
         return 0 if problem is None else outcome.fail(f"the mutation makes {problem}")

@@ -6,7 +6,7 @@ cimport cython
 
 from policyd._core.json.sizes cimport value_bytes
 from policyd._core.patch.containers cimport segments
-from policyd._core.patch.json_patch cimport PatchOperation, operations_in, patched
+from policyd._core.patch.json_patch cimport PatchOperation, apply, operations_in
 from policyd._core.schema.merge cimport Edit, merge_value, new_edit
 from policyd._core.schema.list_items cimport ABSENT
 from policyd._core.schema.problems cimport value_problems
@@ -39,7 +39,7 @@ cdef class DirectPatch(DirectMutator):
         if type(value) is not list:
             return None
         operations = operations_in(value, sources, None)
-        after = patched(operations, obj)
+        after = apply(operations, obj)
         if after is obj:
             return obj
         if type(after) is not dict or "metadata" not in <dict>after:

@@ -209,12 +209,6 @@ cdef OverlayChange change_of(object value, SchemaType type):
     return FixedChange(without_nulls(value))
 
 
-def settled(value):
-    #: (Any) -> Any
-    """A constant of an overlay as it is written into objects: without null keys."""
-    return without_nulls(value)
-
-
 cdef enum:
     ITEM = 10  # units of work (10 ns) per item of a list where all items are checked
 
@@ -391,9 +385,3 @@ cdef bint has_item(list items, object value, OverlayRun work) except -1:
         if same(item, value, True, 0):
             return True
     return False
-
-
-def key_in(item, SchemaType type not None):
-    #: (Any, SchemaType) -> Any
-    """The merge key of an item of a list of this type. Raises MergeError."""
-    return item_key(item, type)

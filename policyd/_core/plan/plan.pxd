@@ -41,7 +41,7 @@ cdef class Subject:
     cdef object seen_request(self)
     cdef object seen_by_conditions(self)
     cdef int make_requests(self) except -1
-    cdef Subject seen_with(self, object object)
+    cpdef Subject seeing(self, object object)
 
 
 cdef class Frame:

@@ -135,12 +135,8 @@ cdef class Subject:
         self.sent = None
         return 0
 
-    def seeing(self, object):
+    cpdef Subject seeing(self, object object):
         #: (Any) -> Subject
-        """A copy with another ``object``."""
-        return self.seen_with(object)
-
-    cdef Subject seen_with(self, object object):
         """The same subject with another object."""
         cdef Subject other = Subject.__new__(Subject)
         other.object = object

@@ -5,7 +5,7 @@ merge of two lists.
 from policyd._core.go import printing as go_printing
 from policyd._core.go.strings cimport quote
 from policyd._core.system.c_stack cimport descend
-from policyd._core.schema.types cimport SET, kind_of
+from policyd._core.schema.types cimport SET, SchemaType, kind_of
 
 cdef object ABSENT = object()
 
@@ -15,8 +15,9 @@ class MergeError(Exception):
     #: (Exception)
 
 
-cdef object item_key(object item, SchemaType type):
-    """The key of an item: hashable, equal for equal keys."""
+cpdef object item_key(object item, SchemaType type):
+    #: (Any, SchemaType) -> Any
+    """The merge key of an item: hashable, equal for equal keys. Raises MergeError."""
     cdef list parts
     cdef object found
     if type.relation == SET:

@@ -104,7 +104,8 @@ cdef bint has_string(object value):
     return isinstance(value, Opaque) and type_name(value) in STRING_TYPES
 
 
-cdef object without_nulls(object value):
+cpdef object without_nulls(object value):
+    #: (Any) -> Any
     """The value without nulls, which have nothing to remove; the same object if there are none."""
     cdef object out = value
     cdef bint changed = False

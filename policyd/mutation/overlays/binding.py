@@ -20,13 +20,12 @@ from policyd._core.plan.overlay import (
     RemovalChange,
     StringChange,
     WholeListChange,
-    key_in,
-    settled,
 )
 from policyd._core.plan.overlay_run import OverlayChange, OverlayScope
 from policyd._core.schema.decode import DecodeError, decode
-from policyd._core.schema.list_items import MergeError
+from policyd._core.schema.list_items import MergeError, item_key
 from policyd._core.schema.types import Field, Relation, Scalar, SchemaType
+from policyd._core.values.overlay_json import without_nulls
 from policyd.json_types import FieldPath
 from policyd.mutation.overlays.directives import APPEND, PREPEND, REPLACE
 from policyd.mutation.overlays.tree import (
@@ -123,7 +122,7 @@ class Binder:
                 value = decode(value, None, at, convert=True)
             except DecodeError as error:
                 self.faults.append(Fault(path, f"Invalid value: {error}"))
-        return FixedChange(settled(value))
+        return FixedChange(without_nulls(value))
 
     def _template(self, node: Template, wanted: SchemaType, where: str) -> OverlayChange:
         first, *more = node.parts
@@ -276,7 +275,7 @@ class _Keyed:
         if any(_computed(node) for node in keys.values()):
             return None
         try:
-            key = key_in({name: written_value(node) for name, node in keys.items()}, self.kind)
+            key = item_key({name: written_value(node) for name, node in keys.items()}, self.kind)
         except MergeError as error:
             self._report(path, f"Invalid value: {error}")
             return None
@@ -310,7 +309,7 @@ def _set(binder: Binder, node: List, kind: SchemaType, item: Field, where: str) 
             binder.unfit(each.path, item.type, "what cannot be an item of a set")
             continue
         change = binder.change(each, item, f"{where}[{index}]")
-        key = key_in(each.value, kind) if isinstance(each, OverlayLeaf) else None
+        key = item_key(each.value, kind) if isinstance(each, OverlayLeaf) else None
         if key is not None and key in seen:
             binder.faults.append(Fault(each.path, "two items are the same", "remove one of them"))
         seen.add(key)

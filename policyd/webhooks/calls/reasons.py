@@ -79,7 +79,7 @@ def namespace_reason(selector: JSONObject, view: MatchInput, known: bool) -> str
     """Return the requirement that the labels of the namespace do not meet. ``known``: its labels
     are, not only its name.
     """
-    labels = view.labels_for_namespace_selector()
+    labels = view.labels_of_namespace()
     name = view.namespace or view.name
     key, text = next(_unmet(selector, labels))
     if key in labels or known:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from policyd._core.go.printing import JSON_ESCAPES
-from policyd._core.go.strings import quoted
+from policyd._core.go.strings import quote
 from policyd.json_types import JSON
 
 
@@ -65,7 +65,7 @@ def too_long(field: str, most: int) -> FieldProblem:
 def unsupported(field: str, value: str, values: Sequence[str]) -> Iterator[FieldProblem]:
     """Yield the problem of a value that is none of those supported."""
     if value not in values:
-        listed = ", ".join(map(quoted, values))
+        listed = ", ".join(map(quote, values))
         text = f"Unsupported value: {as_json(value)}: supported values: {listed}"
         yield FieldProblem(field, "FieldValueNotSupported", text)
 
@@ -77,7 +77,7 @@ def as_json(value: JSON) -> str:
 
 
 def _shown(value: JSON) -> str:
-    return quoted(value) if isinstance(value, str) else as_json(value)
+    return quote(value) if isinstance(value, str) else as_json(value)
 
 
 def _detailed(text: str, detail: str) -> str:

@@ -10,7 +10,7 @@ from policyd._core.match.labels import (
     label_1035_errors,
     value_errors,
 )
-from policyd._core.net.url import ParsedURL, parsed
+from policyd._core.net.url import ParsedURL, parse_url
 from policyd.json_types import JSONObject
 from policyd.policy.checks.resources import overlaps
 from policyd.policy.model.match import Operation, ScopeType
@@ -92,7 +92,7 @@ def check_client(client: JSONObject, path: str) -> Iterator[FieldProblem]:
 
 
 def _check_url(url: str, path: str) -> Iterator[FieldProblem]:
-    found = parsed(url)
+    found = parse_url(url)
     if not isinstance(found, ParsedURL):
         yield required(path, f"url must be a valid URL: {found}{_FORM}")
         return

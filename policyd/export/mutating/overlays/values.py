@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from policyd._core.plan.overlay import settled
 from policyd._core.schema.decode import decode
 from policyd._core.schema.types import Decoding, Field, Relation, Scalar
+from policyd._core.values.overlay_json import without_nulls
 from policyd.cel.types.types import Kind, Type, is_optional
 from policyd.export.expressions.literals import literal, string_literal
 from policyd.export.mutating.overlays.optionals import may_hold_more_than_json
@@ -82,7 +82,7 @@ class Values:
         value = written_value(node)
         if self.native:
             value = decode(value, None, at, convert=True)
-        value = settled(value)
+        value = without_nulls(value)
         for each in _numbers(value):
             if isinstance(each, float) or abs(each) > _EXACT:
                 raise Unsayable(node.path, f"the number {each} is not exact in a mutation")
