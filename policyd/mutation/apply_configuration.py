@@ -48,7 +48,7 @@ class ApplyConfiguration:
             patch = object_value(value, sources, size)
         except ConversionError as error:
             raise MutationError(str(error)) from None
-        # The patch always has the object's kind, whatever it declares.
+        # The patch always has the object's kind, whatever it says.
         patch.pop("apiVersion", None)
         patch.pop("kind", None)
         merged = merged_object(obj, patch, mergeable(target))
@@ -56,7 +56,7 @@ class ApplyConfiguration:
 
 
 def mergeable(target: Target) -> KindSchema:
-    """Return the schema; without one, the API server's error: subresource kinds have none."""
+    """Return the schema, or raise the API server's error: subresource kinds have no schema."""
     schema, gvk = target.schema, target.gvk
     if schema is not None and schema.mergeable:
         return schema
@@ -71,7 +71,7 @@ def mergeable(target: Target) -> KindSchema:
 
 
 def merged_object(obj: JSONObject, patch: JSONObject, schema: KindSchema) -> JSONObject:
-    """Merge the patch; return ``obj`` itself if it changes nothing."""
+    """Merge the patch; return ``obj`` itself if nothing changes."""
     kind = schema.root.type
     if not flawless(patch, kind):
         check(patch, kind)

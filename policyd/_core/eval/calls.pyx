@@ -44,8 +44,8 @@ cdef class CallNode(Node):
         return self.cost(act, first, second, result)
 
 
-# cel-go implements each of these by one function for all types. Its message names the function,
-# unless the type of the first operand is listed here or in RECEIVERS.
+# cel-go implements each of these in one function for all types. Its message names the function,
+# unless the first operand has a type that is listed here or in RECEIVERS.
 cdef frozenset ORDERED = frozenset((
     "bool", "bytes", "double", "google.protobuf.Duration", "google.protobuf.Timestamp", "int",
     "string", "uint"))
@@ -85,7 +85,7 @@ cdef CelError no_overload(str name, tuple arguments):
 
 
 cdef inline object called1(Overload row, Activation act, object first):
-    """The result of the function, NO_OVERLOAD if the argument has another type."""
+    """The result of the function; NO_OVERLOAD if the argument has the wrong type."""
     if row.first is not None and type(first) is not row.first:
         return NO_OVERLOAD
     if row.call1 is not NULL:
@@ -124,7 +124,7 @@ cdef object called_many(Overload row, Activation act, tuple values):
 
 
 cdef bint _starts_with_other(object items, object element):
-    """Whether the first element has another type. cel-go checks no other element."""
+    """Whether the first element has the wrong type. cel-go checks no other element."""
     return type(items) is list and <list>items and type((<list>items)[0]) is not element
 
 

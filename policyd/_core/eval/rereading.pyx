@@ -1,9 +1,9 @@
-"""Optionals that cel-go resolves as attributes: ``x``, ``x.a``, ``c ? x : y``, optMap. Before 1.37
-cel-go read them anew; since then they stay unchanged.
+"""Optionals that cel-go resolves as attributes: ``x``, ``x.a``, ``c ? x : y``, optMap. Before 1.37,
+cel-go reread them; since then it leaves them unchanged.
 
-To read an optional anew, cel-go converted the value inside to Go and back to CEL. An optional
-inside an optional was lost, a type became its name, and Kubernetes' own types could not be
-converted back: ``object.?memory.optMap(m, quantity(m)).value()`` was an error in Kubernetes.
+Rereading converted the value inside the optional to Go and back to CEL. This lost an optional
+inside an optional, turned a type into its name, and failed for Kubernetes' own types:
+``object.?memory.optMap(m, quantity(m)).value()`` was an error in Kubernetes.
 """
 
 from policyd._core.values.errors cimport CelError, error
@@ -38,7 +38,7 @@ cdef dict PLAIN_TYPES = {
 
 
 cdef object reread(Optional value):
-    """The optional after cel-go has converted its value to Go and back."""
+    """The optional after cel-go converted its value to Go and back."""
     held = value.held
     if held is MISSING:
         return value
@@ -66,8 +66,8 @@ cdef object reread_held(object held):
 
 
 cdef object native_string(object value):
-    """The string that a value becomes when it leaves CEL, None if it does not become a string: a
-    type becomes its name, an optional the value it holds.
+    """The string that a value becomes when it leaves CEL; None if it becomes something else. A type
+    becomes its name, an optional the value inside.
     """
     while type(value) is Optional:
         value = (<Optional>value).held

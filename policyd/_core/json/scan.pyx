@@ -1,8 +1,8 @@
 """Scans JSON without decoding it: validity, and the positions of members and elements.
 
-For reviews that the decoder rejects but Kubernetes sends: strings with half a surrogate pair or
-bytes that are not UTF-8, any depth, any number. Takes linear time, one bit of memory per byte of
-the body, and no recursion.
+For reviews that Kubernetes sends but the decoder rejects, because of half a surrogate pair in a
+string, bytes that are not UTF-8, the depth, or a number. It takes linear time, one bit of memory
+per byte of the body, and no recursion.
 """
 
 cimport cython

@@ -1,5 +1,5 @@
-"""Sizes of JSON in bytes, known before it is encoded or decoded: of values as JSON, counted up to a
-limit, and of the memory that a body takes when it is decoded, estimated by counting its characters.
+"""Sizes in bytes before JSON is encoded or decoded: the size of values as JSON, counted up to a
+limit, and the memory that a decoded body takes, estimated by counting its characters.
 
 A value may occur in a tree many times but in memory once. A tree that is small in memory can be
 huge as JSON, so each occurrence is counted.
@@ -17,10 +17,10 @@ MAX_PATCH_BYTES = 4 * 2**20
 TOO_LARGE = f"a patch of more than {MAX_PATCH_BYTES >> 20} MiB"
 
 cdef enum:
-    NUMBER_BYTES = 20  # and anything else without an exact count
-    MAX_LEVELS = 1000  # deeper values, which no patch can have, count as too large
+    NUMBER_BYTES = 20  # and of anything else that is not counted exactly
+    MAX_LEVELS = 1000  # no patch has deeper values; they count as too large
 
-# Additional bytes of the escape of each ASCII character.
+# Bytes that escaping adds to each ASCII character.
 cdef char[128] ESCAPE_BYTES
 for _code in range(128):
     ESCAPE_BYTES[_code] = 5 if _code < 32 else 1 if _code in (34, 92) else 0
@@ -111,8 +111,8 @@ cdef Py_ssize_t string_bytes(object text) except -1:
 
 
 # Bytes of memory per character of this kind (measured with orjson on CPython 3.11: the values, and
-# 16 bytes per value while it decodes). Empty objects take less; the additional memory of long
-# numbers and strings is bounded by the size of the body.
+# another 16 bytes per value during decoding). Empty objects take less; the additional memory of
+# long numbers and strings is bounded by the size of the body.
 cdef Py_ssize_t BRACE_BYTES = 150    # an object and its table of keys
 cdef Py_ssize_t BRACKET_BYTES = 64   # a list
 cdef Py_ssize_t COMMA_BYTES = 40     # a number, and the entry of a value in its list or object

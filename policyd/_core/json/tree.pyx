@@ -16,7 +16,7 @@ from policyd.errors import ReviewError, UnreadableReview
 #: TOO_DEEP: str
 #: TOO_LARGE_NUMBER: str
 
-# Why a review cannot be evaluated.
+# Reasons why a review cannot be evaluated.
 TOO_DEEP = "it is nested deeper than 1000 levels"
 TOO_LARGE_NUMBER = "it holds a number that is too large for a double"
 
@@ -29,9 +29,9 @@ def is_ordinary(bytes body not None, Py_ssize_t depth) -> bool:
     """Whether ``body``, which is JSON, certainly has at most ``depth`` levels and no integer
     outside int64.
 
-    A quick check that may return False for a body without either, because it also looks for digits
-    in strings; a decoded body must then go through ``normal``. It counts opening brackets, levels
-    only if there are many brackets, and reads every 19th byte to find 19 digits in a row.
+    A quick check that may wrongly return False, because it also finds digits in strings; the
+    decoded body must then go through ``normal``. It counts opening brackets, and levels only if
+    there are many brackets; it reads every 19th byte to find 19 digits in a row.
     """
     cdef const unsigned char *text = <const unsigned char *>PyBytes_AS_STRING(body)
     cdef Py_ssize_t size = PyBytes_GET_SIZE(body)

@@ -28,7 +28,7 @@ from policyd._core.match import labels
 #: LIBRARY: Library
 
 cdef Regex own_regex(str pattern):
-    """A pattern that has few states in RE2, so that each character is read once."""
+    """A pattern that needs few states in RE2, so that each character is read once."""
     cdef Regex made = compile_regex(pattern)
     made.size = 1
     return made
@@ -65,11 +65,11 @@ cdef class NamedFormat(Opaque):
         return self.name
 
 
-# The problems of a string, per format
+# The problems of a string in each format
 
 
 cdef str masked(str text):
-    """A prefix may end with a dash: replace the dash and the character before by a letter."""
+    """A prefix may end with a dash: replace the dash and the character before it by a letter."""
     if len(text) > 1 and text.endswith("-") and text[-2:].isascii():
         return text[:-2] + "a"
     return text

@@ -54,8 +54,8 @@ cdef object is_sorted(Activation act, object items):
 
 
 cdef object extreme(Activation act, object items, object name):
-    """The least element (``name``: min) or the greatest (max). Elements that cannot be compared with it
-    are skipped.
+    """The least (``name``: min) or greatest (max) element. Skips elements that cannot be compared
+    with it.
     """
     cdef int replaced_when = 1 if name == "min" else -1
     if not is_list_of_comparable(items):

@@ -51,8 +51,7 @@ cdef str EXPONENT = quantity_format.EXPONENT
 
 
 cdef class Quantity(Opaque):
-    """``number * 10**scale``, as Kubernetes represents it: its behaviour depends on its notation.
-    """
+    """``number * 10**scale``, as Kubernetes represents it: the notation affects its behaviour."""
 
     cdef str type_name(self):
         return "kubernetes.Quantity"
@@ -170,7 +169,8 @@ cdef Quantity rounded(object number, object scale, bint negative, str notation):
 
 
 cdef Quantity counted(Activation act, Quantity quantity):
-    """Count the memory and work of a quantity: a short string can represent a long number."""
+    """Count the memory and work of a quantity, because a short string can represent a long number.
+    """
     cdef int64_t bits = quantity.number.bit_length()
     work(act, computing(bits))
     take(act, bits // 8)
@@ -227,7 +227,7 @@ cdef int order(Quantity left, Quantity right) except -2:
 
 
 cdef object digits_of(object number):
-    """The number of decimal digits, or one more, without printing the number."""
+    """The number of decimal digits, or one more, found without printing the number."""
     return number.bit_length() * 30103 // 100000 + 1
 
 

@@ -33,8 +33,8 @@ cdef object prepare(object pattern):
 
 
 cdef object compiled(Activation act, object text, object pattern, str prefix):
-    """The Regex of a pattern that is not a literal; an error, which begins with ``prefix``, if it is
-    invalid; NO_OVERLOAD if the arguments have other types.
+    """The Regex of a pattern that is not a literal; an error that begins with ``prefix`` if the
+    pattern is invalid; NO_OVERLOAD if the arguments have the wrong types.
     """
     if type(text) is not str or type(pattern) is not str:
         return NO_OVERLOAD
@@ -71,7 +71,7 @@ cdef object find_all(Activation act, object text, object pattern, object limit):
             return pattern
     elif type(text) is not str:
         text = native_string(text)
-    while type(limit) is Optional:  # beside a literal pattern the limit is converted to Go too
+    while type(limit) is Optional:  # with a literal pattern, the limit is converted to Go too
         limit = (<Optional> limit).held
     if text is None or type(limit) is not int:
         return NO_SUCH_OVERLOAD

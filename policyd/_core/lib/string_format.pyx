@@ -220,7 +220,7 @@ cdef object format_literal(Activation act, object value, int depth):
 
 
 cdef str quoted(Activation act, str text):
-    """Quoted in pieces, so that the clock is read."""
+    """Quotes in pieces, and reads the clock between them."""
     cdef list parts = []
     cdef Py_ssize_t at
     take_like(act, 2 * len(text), text)
@@ -291,7 +291,7 @@ cdef object format_double(Activation act, Clause* clause, object value):
         text = fixed_digits(number, clause.precision)
         if clause.precision > LEAST_DIGITS:
             mantissa, _, exponent = text.partition(".")
-            # x/text stores the minimum number of digits in a byte: further zeros are omitted
+            # x/text stores the minimum number of digits in a byte: it omits further zeros
             least = clause.precision & LEAST_DIGITS
             exponent = exponent.rstrip("0").ljust(least, "0")
             text = f"{mantissa}.{exponent}" if exponent else mantissa
@@ -302,8 +302,8 @@ cdef object format_double(Activation act, Clause* clause, object value):
 
 
 cdef str fixed_digits(double number, long long precision):
-    """x/text stores the maximum number of digits in 16 bits with a sign; if it is negative, it
-    prints the fewest digits that identify the number.
+    """x/text stores the maximum number of digits in a signed 16-bit integer; if that is negative,
+    it prints the fewest digits that identify the number.
     """
     cdef long long most = ((precision + MOST_DIGITS) & MOST_WIDTH) - MOST_DIGITS
     return format(Decimal(repr(number)), ",f") if most < 0 else format(number, f",.{most}f")

@@ -100,7 +100,7 @@ cdef object last_index_of_from_anywhere(Activation act, object text, object part
 
 
 cdef str translated(Activation act, str text, dict table):
-    """Translated in pieces, so that the clock is read."""
+    """Translates in pieces, and reads the clock between them."""
     cdef list parts = []
     cdef Py_ssize_t at
     for at in range(0, len(text), AT_ONCE):
@@ -217,8 +217,8 @@ def _join_estimate(operands):
 
 
 def _replace_estimate(operands):
-    """The result is largest (smallest) if the shortest (longest) string is replaced by the longest
-    (shortest), or if nothing is replaced. The empty string occurs around every character.
+    """The result is largest (smallest) if the longest (shortest) string replaces the shortest
+    (longest), or if nothing is replaced. The empty string occurs around every character.
     """
     text, old, new = (operand.size for operand in operands[:3])
     largest = text.max
@@ -236,7 +236,7 @@ def _replace_estimate(operands):
 
 
 def _split_estimate(operands):
-    """With an empty separator each character is an item."""
+    """An empty separator makes each character an item."""
     size = operands[0].size
     limit = operands[2].number if len(operands) > 2 else None
     most = size.max if limit is None else limit % (estimates.MOST + 1)

@@ -1,4 +1,4 @@
-"""Timestamps and durations: creation, conversion and parts. ``time_arithmetic`` has arithmetic.
+"""Timestamps and durations: creation, conversion and parts. Arithmetic is in ``time_arithmetic``.
 
 ``timestamp("2024-01-01T00:00:00+02:00")``, ``timestamp(0)``, ``duration("1h30m")``,
 ``int(timestamp)`` (seconds), ``int(duration)`` (nanoseconds), ``string(timestamp)``,
@@ -82,7 +82,7 @@ cdef object duration_to_int(Activation act, object value):
     return (<Duration> value).nanos
 
 
-# Parts of a timestamp. Without a zone they are in UTC, not in the offset of its string.
+# Parts of a timestamp: in UTC without a zone, not in the offset of its string.
 
 cdef enum TimestampPart:
     FULL_YEAR

@@ -1,4 +1,4 @@
-"""Validation of labels and label selectors, with the API server's messages; and the forms of names.
+"""Validation of labels, label selectors and names, with the API server's messages.
 
 ``selectors.pyx`` matches them. Sources: apimachinery ``pkg/api/validate/content/kube.go`` and
 ``pkg/apis/meta/v1/validation``.
@@ -7,7 +7,7 @@
 import json
 import re
 
-# The label that every namespace has: its name.
+# The label that every namespace has, with its name as value.
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
@@ -105,9 +105,9 @@ def format_errors(text: str, most: int, wrong: str, unit: str = "bytes") -> list
 
 
 def requirement_error(key: str, operator: str, values: list[str]) -> str:
-    """The error of a requirement when its selector is used; "" if it is valid.
+    """The error of a requirement when its selector is used, or "".
 
-    The message is the one of ``metav1.LabelSelectorAsSelector``. The operator ``=`` stands for an
+    The message comes from ``metav1.LabelSelectorAsSelector``. The operator ``=`` stands for an
     entry of matchLabels.
     """
     if operator not in (*OPERATORS, "="):

@@ -34,7 +34,7 @@ cdef class Requirement:
         if found is ABSENT:
             return self.negative
         if type(found) is not str:
-            return True  # no label of Kubernetes: what selects by it must not miss the object
+            return True  # not a Kubernetes label: its policy must not miss the object
         if self.value is not None:
             return (found == self.value) != self.negative
         if self.values is not None:
@@ -44,7 +44,7 @@ cdef class Requirement:
 
 @cython.final
 cdef class Selector:
-    """All requirements must match; without requirements everything matches (see ``empty``)."""
+    """Matches if all requirements match; without requirements always (see ``empty``)."""
 
     def __init__(self, dict selector=None):
         #: (dict[str, Any] | None) -> None

@@ -113,7 +113,8 @@ cdef bytes unescape(str text):
 
 
 cdef str unescape_host(str text, bint zone=False):
-    """Decode escapes of a host: only non-ASCII bytes and %25; in a zone, characters of hosts."""
+    """Decode the escapes of a host: only non-ASCII bytes and %25; in a zone, host characters too.
+    """
     cdef bytes data = text.encode()
     cdef Py_ssize_t i = 0
     while i < len(data):

@@ -12,7 +12,7 @@ cdef tuple INDEXES = tuple([str(index) for index in range(64)])  # most lists ar
 
 
 cdef str escape(str token):
-    """The escaped token; the same object if there is nothing to escape."""
+    """The escaped token; the same object if it needs no escapes."""
     if "~" in token:
         token = token.replace("~", "~0")
     if "/" in token:

@@ -1,7 +1,7 @@
 """The leaves and lists of a pattern. ``policyd/pattern/leaves.py`` parses the notation of leaves.
 
-If the object has a list, a leaf checks each item; if it has a map, only ``*`` and ``?*`` can hold.
-For a missing value only ``null`` holds.
+Where the object has a list, a leaf checks each item; for a map, only ``*`` and ``?*`` can hold; for
+a missing value, only ``null``.
 """
 
 cimport cython
@@ -342,7 +342,7 @@ cdef class EmptyList(PatternCheck):
 
 @cython.final
 cdef class ExistsCheck(PatternCheck):
-    """``^(key)``: at least one item of the list fits each check of ``wanted``."""
+    """``^(key)``: each check of ``wanted`` fits at least one item of the list."""
     cdef readonly tuple wanted
     #: wanted: tuple[PatternCheck, ...]
 

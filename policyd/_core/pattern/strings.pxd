@@ -1,4 +1,4 @@
-"""Operands of leaves of patterns: wildcards, and amounts (quantities and durations)."""
+"""Operands of pattern leaves: wildcards and amounts (quantities and durations)."""
 
 from libc.stdint cimport int64_t
 

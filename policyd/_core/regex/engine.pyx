@@ -1,8 +1,8 @@
-"""Regular expressions with Go's syntax and semantics, in linear time: small patterns over ASCII
-strings by a DFA, the rest by RE2.
+"""Regular expressions with Go's syntax and semantics, in linear time: a DFA runs small patterns
+over ASCII strings, RE2 all others.
 
-RE2's Python wrapper takes several times as long as the match, so the binding below it is called
-directly. Even so, a call takes ten times as long as the DFA for a name or an image.
+RE2's Python wrapper takes several times as long as the match, so this calls the binding below it.
+Even so, a call takes ten times as long as the DFA for a name or an image.
 """
 
 from cpython.unicode cimport PyUnicode_AsUTF8String
@@ -19,7 +19,7 @@ from policyd._core.regex.syntax import RegexSyntaxError, parse
 from policyd.errors import CostExceeded, DeadlineExceeded
 
 cdef enum:
-    MAX_MEMORY = 8 << 20  # bytes of memory that RE2 may use for a pattern of a policy
+    MAX_MEMORY = 8 << 20  # bytes of memory that RE2 may use for a policy's pattern
     PATIENCE = 16  # strings before the DFA is created, which takes as long as hundreds of RE2 calls
     MAX_PATTERN = 1 << 18  # characters: RE2 would reject longer patterns after a second or more
     # Patterns may come from objects: they use at most MEMO times DYNAMIC_MEMORY.
@@ -35,14 +35,13 @@ cdef enum:
     PIECE = 64   # bytes of a string beside its characters
 
 # A search cannot be interrupted either. RE2 takes 1 to 2 ns per character; but if a string needs
-# too
-# many states of its DFA, it runs all instructions in parallel, at 4 to 12 ns per instruction.
+# too many states of its DFA, it runs all instructions in parallel, at 4 to 12 ns per instruction.
 cdef int64_t FEW_STEPS = 1 << 17
 cdef int64_t MAX_STEPS = 1 << 27
 cdef int64_t NANOS_A_STEP = 12
 
-# Characters after the matches of one string: what RE2 has read at most. It stops being used for
-# finding more matches, and where nothing else can find them, the search fails.
+# Characters after the matches of one string that RE2 may read in all. Beyond that, something else
+# must find the remaining matches, or the search fails.
 cdef int64_t FEW_CHARACTERS = 1 << 22
 cdef int64_t MAX_CHARACTERS = 1 << 30
 
@@ -61,7 +60,7 @@ cdef class Regex:
         return f"<Regex {self.pattern!r}>"
 
     cdef int afford(self, Activation act, str text) except -1:
-        """Counts the search of a string; raises a BudgetExceeded if it is too expensive."""
+        """Counts the search of a string; raises BudgetExceeded if it is too expensive."""
         cdef int64_t steps = self.size * (len(text) + 1)
         if steps <= FEW_STEPS:
             return 0
@@ -106,8 +105,9 @@ cdef class Regex:
         return "" if found is None else data[found[0]:found[1]].decode()
 
     cdef list find_all(self, Activation act, str text, int64_t limit):
-        """Each match may read the string to its end, so the clock is read for each match; where
-        that is much in all, RE2 is not used any more."""
+        """Each match may read the string to its end, so this reads the clock for each match, and
+        stops using RE2 if the total is large.
+        """
         self.afford(act, text)
         cdef bytes data = PyUnicode_AsUTF8String(text)
         cdef Py_ssize_t at = 0, start, end, before = -1
@@ -149,7 +149,7 @@ cdef class Regex:
         return result
 
     cdef Backtracking linear_search(self, Activation act, str text):
-        """What finds the matches if RE2 may take quadratic time; None if it has to be RE2."""
+        """Finds the matches where RE2 may take quadratic time; None if only RE2 can."""
         if self.program is None and not self.has_no_program:
             self.program = machine(self.rewritten)
             self.has_no_program = self.program is None
@@ -207,7 +207,7 @@ cdef object compile_regex(str pattern, int64_t memory=MAX_MEMORY):
 
 
 cdef object cached_regex(Activation act, str pattern):
-    """The same with a bounded cache, for patterns that are known only at run time."""
+    """Like ``compile_regex``, with a bounded cache, for patterns known only at run time."""
     cdef int64_t nanos
     cdef object found = MEMOIZED.get(pattern)
     if found is None:

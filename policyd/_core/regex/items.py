@@ -40,7 +40,7 @@ class Group:
 
 
 def concatenate(items: list[Item]) -> Item:
-    """Merge items into one; neighbours that fold case share one flag."""
+    """Merge items into one; adjacent items that fold case share one flag."""
     if len(items) == 1 and not items[0].fold_case:
         return items[0]
     parts: list[str] = []

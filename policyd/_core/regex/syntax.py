@@ -1,6 +1,6 @@
 """Parses Go's regular expressions, with Go's errors, and translates them to RE2 syntax.
 
-The grammar is the one of ``regexp/syntax`` with the flag Perl. The result needs no flags and has no
+The grammar is from ``regexp/syntax``, with the flag Perl. The result needs no flags and has no
 capturing groups: each item has its own ``(?i:…)``, ``^`` and ``$`` are ``\\A`` and ``\\z`` unless
 ``(?m)`` is set, literals are escaped. Each pattern is parsed once, when it is first used.
 """

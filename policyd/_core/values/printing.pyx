@@ -27,14 +27,12 @@ from policyd._core.values.types cimport (
 
 cdef enum:
     DEPTH = 100          # deeper levels are cut: messages are for people
-    MAX_ITEMS = 10_000  # more items are cut: a list may contain the same list many times
+    MAX_ITEMS = 10_000  # more items are cut, because a list may contain the same list many times
     CHARACTERS_AN_ITEM = 16
 
 
 cdef str string_of(object value):
-    """The result of string(x) if CEL defines it, otherwise the form that cel-go prints. Never
-    fails.
-    """
+    """The result of string(x) if CEL defines it, otherwise as cel-go prints it. Never fails."""
     cdef Py_ssize_t left = MAX_ITEMS
     return _string(value, 0, &left)
 
@@ -114,7 +112,7 @@ cdef str double_string(double value):
         return "+Inf" if value > 0 else "-Inf"
     if value == 0:
         return repr(value)[:-2]  # 0 or -0
-    # Python's repr has the same digits; only the layout differs.
+    # Python's repr has the same digits in another layout.
     mantissa, _, exponent = f"{value!r}".partition("e")
     whole, _, fraction = mantissa.lstrip("-").partition(".")
     if fraction == "0":

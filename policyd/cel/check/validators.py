@@ -1,7 +1,7 @@
 """Find invalid literals that Kubernetes refuses after type checking.
 
 Literal durations, timestamps and regular expressions must be valid; lists and maps must not mix
-types, except inside of ``format`` calls, which are checked if format string and arguments are
+types, except inside ``format`` calls, which are checked if the format string and the arguments are
 literals (cel-go cel/validator.go, ext/formatting.go). The run-time library checks conversions,
 through a ``Probe``, and the syntax of format strings, so that both always agree.
 """
@@ -14,7 +14,7 @@ from policyd.cel.syntax.recursion import children
 from policyd.cel.syntax.source import Issue
 from policyd.cel.types.types import Kind, Type, is_optional, is_same, unwrapped
 
-# Return whether a function fails on literal arguments.
+# Returns whether a function fails on literal arguments.
 Probe = Callable[[str, tuple[object, ...]], bool]
 
 _LITERAL_ARGUMENTS = ("duration", "timestamp", "matches")

@@ -1,8 +1,7 @@
 """Chains of selects and indexes while they are planned: cel-go's "attributes".
 
-cel-go counts a chain as one unit for its base and one for each step, but a chain that is directly a
-branch of ``?:`` is not counted for its base. So a chain stays open until its position is known, and
-only then becomes a node.
+cel-go charges one unit for the base of a chain and one for each step, but none for the base if the
+chain is directly a branch of ``?:``. So a chain becomes a node only when its position is known.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Calls: choose the node, and precompute what depends on constant arguments only."""
+"""Calls: choose the node, and precompute calls that depend only on constants."""
 
 from policyd._core.eval.calls import Call1, Call2, CallMany
 from policyd._core.eval.functions import Overload
@@ -42,8 +42,8 @@ def membership(value: Node, container: Node) -> Node | None:
 
 
 def computed(made: Node, name: str, known: Overload | None, *, since_1_38: bool) -> Node:
-    """Precompute a call on constants: a constant if cel-go makes it one, else a value with the
-    usual charge. Lists and maps are left to run time because they may be large.
+    """Precompute a call on constants: a constant where cel-go folds it, else a value with the usual
+    charge. Lists and maps are created at run time because they may be large.
     """
     if name in _CONVERSIONS:
         value, _ = compute(made, since_1_38)

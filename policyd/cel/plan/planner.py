@@ -49,7 +49,7 @@ from policyd.cel.types.functions import functions
 from policyd.cel.types.types import DYN, Kind, Type, is_optional, is_patch_object
 from policyd.versions import KubernetesVersion
 
-# cel-go runs each of these by one function, whichever overload the checker chose.
+# cel-go has one function for each of these, whichever overload the checker chose.
 _ONE_FOR_ALL = frozenset(("_+_", "_-_", "_*_", "_/_", "_%_", "_<_", "_<=_", "_>_", "_>=_"))
 _KEYS = (str, int, bool, float, UInt)
 _EQUALITY = frozenset(("_==_", "_!=_"))
@@ -59,8 +59,8 @@ _OPERATORS = _EQUALITY | {"_&&_", "_||_", "_?_:_", "_[_]", "_?._", "_[?_]"}
 
 def plan(checked: Checked, layout: Layout, *, fold: bool = True) -> Program:
     """Return the program of a checked expression. Raises CelTypeError where Kubernetes reports
-    ``program instantiation failed``. Without ``fold`` constants cost as much as in cel-go programs
-    that are not optimised; policies are always folded.
+    ``program instantiation failed``. Without ``fold``, constants cost as much as in unoptimised
+    cel-go programs; policies are always folded.
     """
     planner = Planner(layout, checked.types, checked.references, fold=fold, version=checked.version)
     with deep_recursion():
@@ -79,7 +79,7 @@ def plan(checked: Checked, layout: Layout, *, fold: bool = True) -> Program:
 
 
 def rereads(version: KubernetesVersion) -> bool:
-    """Return whether optionals read through names are read again (``_core/eval/rereading``)."""
+    """Return whether optionals are reread (``_core/eval/rereading``)."""
     return not version.has(versions.OPTIONALS_KEEP_VALUES)
 
 
@@ -108,7 +108,7 @@ class Planner:
         self.folds = fold
         self._types = types
         self._references = references
-        self.hands_on = False  # whether a field of a JSONPatch or Object may hold what was read
+        self.hands_on = False  # whether a JSONPatch or Object may contain a value that was read
 
     def node(self, expr: Expr, counted: bool = True) -> Node:
         """Return the node of an expression; ``counted`` is False for a direct branch of ``?:``."""
@@ -155,7 +155,7 @@ class Planner:
         if local is not None:
             if self._types[node_id].kind is not Kind.TYPE:
                 return Attribute(local)
-            return _type_named(name)  # cel-go reads the variable's name as a type's
+            return _type_named(name)  # cel-go reads the variable's name as the name of a type
         dotted, name = name.startswith("."), name.removeprefix(".")
         reference = self._references.get(node_id)
         if reference is not None and reference.value is not None:
@@ -312,7 +312,7 @@ class Planner:
 
 
 def _type_named(name: str) -> Node:
-    """Return a type as a value; an error for struct types and names of no type."""
+    """Return a type as a value; an error for struct types and for other names."""
     if name not in TYPE_NAMES:
         raise refuse(f"reference to undefined type: {name}")
     return Const(TypeValue(name))

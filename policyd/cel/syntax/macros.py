@@ -29,15 +29,15 @@ ACCUMULATOR = "@result"
 _UNUSED = "#unused"
 _SORT_INPUT = "@__sortBy_input__"
 
-# optMap copies what it is called on, so a chain of n of them grows as 2**n, and each node costs the
-# compiler 10 microseconds: an expression with copies may have so many nodes, and more if it is
-# long. Seven in a row are within the limit.
+# optMap copies its receiver, so a chain of n calls grows as 2**n, and each node costs the compiler
+# 10 microseconds. This many nodes, and more in a long expression, are allowed in an expression with
+# copies: seven calls in a row.
 MAX_NODES = 1_000
 NODES_A_CHARACTER = 10
 
 
 def most_nodes(text: str) -> int:
-    """Return how many nodes the expression may have, if a macro copies a part of it."""
+    """Return how many nodes the expression may have if a macro copies a part of it."""
     return MAX_NODES + NODES_A_CHARACTER * len(text)
 
 
@@ -51,7 +51,7 @@ class MacroError(Exception):
 
 
 class Factory:
-    """Makes nodes at one place, with fresh ids from the tree's counter; copies none beyond
+    """Creates nodes at one place, with fresh ids from the tree's counter; copies none beyond
     ``most``.
     """
 
@@ -151,7 +151,7 @@ class FoldVariables:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Fold:
-    """The parts in which folds differ."""
+    """The parts by which folds differ."""
 
     init: Expr
     condition: Expr
@@ -174,7 +174,7 @@ def expand(make: Factory, function: str, target: Expr | None, args: Sequence[Exp
 
 
 def known_macro(form: tuple[str, int], version: KubernetesVersion) -> bool:
-    """Return whether a version of Kubernetes has the macro of that name and argument count."""
+    """Return whether a version of Kubernetes has the macro with this name and argument count."""
     return form not in INTRODUCED or version.has(INTRODUCED[form])
 
 
@@ -279,7 +279,7 @@ def _transform_map_entry(make: Factory, target: Expr, args: Sequence[Expr]) -> E
 
 
 def _bind(make: Factory, name: str, value: Expr, body: Expr, macro: str) -> Comprehension:
-    """Return a fold over nothing whose accumulator is a variable of ``body``."""
+    """Return a fold over an empty list whose accumulator is a variable of ``body``."""
     parts = Fold(value, make.literal(False), make.ident(name), body)
     return make.fold(make.list(), FoldVariables(_UNUSED, accumulator=name), parts, macro)
 

@@ -1,10 +1,10 @@
-"""Plan programs that record the value of each part of their expression, to explain results.
-Requests are evaluated by programs without it.
+"""Plan programs that record the value of each part of their expression, to explain results. The
+programs that serve requests record nothing.
 
 Values and costs are the same as in the untraced program: constants stay folded (they are not
 evaluated and not recorded; ``TracedExpression.constants`` has their values), a chain of selects is
-split into its steps, and every other node is wrapped. Only the moment at which a chain is charged
-differs; it is visible where a cost limit ends an evaluation.
+split into its steps, and every other node is wrapped. Only the moment of charging a chain differs,
+which shows where a cost limit ends an evaluation.
 """
 
 from collections.abc import Mapping
@@ -94,7 +94,7 @@ class _TracingPlanner(Planner):
 
 
 class _TracedAttribute(Attribute):
-    """A chain with one node per step; ``marks``: the part that each number of steps makes."""
+    """A chain with one node per step; ``marks`` has the part that each number of steps forms."""
 
     def __init__(
         self,

@@ -24,8 +24,8 @@ _ALIASES = {
 
 @dataclass(frozen=True, eq=False)
 class OverloadDecl:
-    """One signature of a function; a member's receiver is its first argument type. Each is equal
-    only to itself.
+    """One signature of a function; a member's receiver is its first argument type. Compares by
+    identity.
     """
 
     id: str
@@ -177,7 +177,7 @@ class Names:
         self._locals.pop()
 
     def variable(self, name: str) -> tuple[str, Type] | None:
-        """Return the full name and type of a variable: macro variables first, before 1.37 also
+        """Return the full name and type of a variable: macro variables first; before 1.37, also
         after a leading dot.
         """
         dotted = name.startswith(".")
@@ -199,7 +199,9 @@ class Names:
         return None if found is None else (name, found)
 
     def struct(self, name: str) -> tuple[str, Type] | None:
-        """Return the full name and type of ``name{…}``: since 1.37 no variable takes precedence."""
+        """Return the full name and type of ``name{…}``: since 1.37, variables do not take
+        precedence.
+        """
         if not self._scope.version.has(LEADING_DOT_IS_GLOBAL):
             return self.variable(name)
         name = name.removeprefix(".")
@@ -243,7 +245,7 @@ class TypeVariables:
         return Type(f"_var{number}")
 
     def skip(self, overload: OverloadDecl) -> None:
-        """Count the parameters of an overload that cannot be meant."""
+        """Count the type parameters of an overload that cannot apply."""
         self._next += len(overload.type_params)
 
     def instantiate(self, overload: OverloadDecl) -> tuple[tuple[Type, ...], Type]:

@@ -10,7 +10,7 @@ _CORE = "io.k8s.api.core.v1."
 
 
 def pod(obj: JSONObject) -> None:
-    """Fields that only Pods have, not the templates of their controllers."""
+    """Fields that only Pods get, not the templates of their controllers."""
     spec: JSONObject = obj["spec"]
     seconds = spec.get("terminationGracePeriodSeconds")
     if seconds is not None and seconds < 0:
@@ -31,7 +31,7 @@ def _containers(spec: JSONObject) -> Iterator[Any]:
 
 
 def pod_spec(obj: JSONObject) -> None:
-    """The two names of the service account are one."""
+    """The two fields for the service account's name agree."""
     name = obj.get("serviceAccountName") or obj.get("serviceAccount")
     if name:
         obj["serviceAccountName"] = obj["serviceAccount"] = name
@@ -78,13 +78,13 @@ _ALNUM = frozenset(string.ascii_letters + string.digits)
 _TAG = _ALNUM | frozenset("_.-")
 _HEX = frozenset("0123456789abcdef")
 _DIGESTS = {"sha256": 64, "sha384": 96, "sha512": 128}
-_ID = 64  # a name of as many hexadecimal digits is an id, not a name
+_ID = 64  # this many hexadecimal digits are an id, not a name
 
 
 def pull_policy(image: str) -> str:
     """Return Always for the tag ``latest``, which an image without tag and digest has.
 
-    A string that is no image has no tag.
+    A string that is not an image has no tag.
     """
     rest, at, digest = image.partition("@")
     slash = rest.rfind("/")

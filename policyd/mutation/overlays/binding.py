@@ -76,16 +76,14 @@ def bind(
 
 @dataclass(slots=True)
 class Binder:
-    """Turns nodes into changes of a ``root``. ``native``: constants are printed as its Go type
-    prints them.
-    """
+    """Turns nodes into changes of a ``root``. ``native``: prints constants as its Go type does."""
 
     root: SchemaType
     native: bool
     faults: list[Fault] = field(default_factory=list)
 
     def change(self, node: OverlayNode, at: Field, where: str) -> OverlayChange:
-        """Return the change that a node makes; ``where`` is for messages about requests."""
+        """Return the change of a node; ``where`` is for messages about requests."""
         match node:
             case Template():
                 return self._template(node, at.type, where)
@@ -114,8 +112,8 @@ class Binder:
         self.faults.append(Fault(path, f"expected {expectation(wanted)}, got {found}", hint))
 
     def constant(self, value: object, at: Field, path: FieldPath) -> OverlayChange:
-        """Return a value without expressions as the API server stores it, so that it compares
-        equal to the stored one.
+        """Return a value without expressions as the API server stores it, so that both compare
+        equal.
         """
         if self.native:
             try:
@@ -157,7 +155,7 @@ class Binder:
         return MapChange(names, changes, added, empty=node.empty)
 
     def _unknown(self, path: FieldPath, name: str, kind: SchemaType) -> Fault:
-        # Only for what is misspelled.
+        # Only for misspelled names.
         from policyd.mutation.schemas.unknown_fields import field_hint
 
         hint = field_hint(name, kind, self.root)
@@ -182,7 +180,7 @@ def _list(binder: Binder, node: List, at: Field, where: str) -> OverlayChange:
 
 
 def _whole(binder: Binder, node: List, at: Field, where: str) -> OverlayChange:
-    """Bind a list that replaces the one in the object."""
+    """Bind a list that replaces the object's list."""
     kind = at.type
     assert kind.item is not None
     changes, faults = [], len(binder.faults)
@@ -299,7 +297,7 @@ class _Keyed:
 
 
 def _set(binder: Binder, node: List, kind: SchemaType, item: Field, where: str) -> OverlayChange:
-    """Bind a list of scalars that are their own keys: missing items are added."""
+    """Bind a list of scalars that are their own keys: adds missing items."""
     items: list[ItemChange] = []
     seen: set[Any] = set()
     for index, each in enumerate(node.items):
@@ -320,7 +318,7 @@ def _set(binder: Binder, node: List, kind: SchemaType, item: Field, where: str) 
 def _conditioned(
     binder: Binder, node: List, kind: SchemaType, item: Field, where: str
 ) -> OverlayChange:
-    """Bind a list without keys: items that match the conditions are changed in place."""
+    """Bind a list without keys: changes items that match the conditions in place."""
     found = []
     for index, each in enumerate(node.items):
         scope = conditions(each)
@@ -338,7 +336,7 @@ def _kept(node: OverlayNode) -> OverlayNode:
 
 
 def _only_values(binder: Binder, node: OverlayNode) -> None:
-    """Report marks in new items: there is nothing in the object to match."""
+    """Report marks in new items, which have no counterpart in the object to match."""
     if isinstance(node, Map):
         if node.condition is not None:
             binder.faults.append(Fault(node.path, _NEW, "write conditions beside the list"))
