@@ -5,6 +5,7 @@ Values are JSON values and ``Foreign``: CEL values that are not JSON in Go.
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
 from policyd._core.go.strings import quote
 
@@ -34,17 +35,15 @@ class Foreign:
     type: str
 
 
-def number(value: float) -> str:
-    """%v of a float64: the fewest digits, with an exponent below 1e-4 and from 1e21 on."""
-    text = repr(value)
-    mantissa, _, exponent = text.partition("e")
-    if exponent:
-        power = int(exponent)
-        if -5 < power < 21:
-            return f"{value:.0f}" if power > 0 else text
-        sign = "-" if power < 0 else "+"
-        return f"{mantissa.removesuffix('.0')}e{sign}{abs(power):02d}"
-    return text.removesuffix(".0") if abs(value) < 1e21 else text
+def number(value: float, least: int = -4, most: int = 21, digits: int = 2) -> str:
+    """%v of a finite float64: the fewest digits, with an exponent of two ``digits`` below
+    10**``least`` and from 10**``most`` on.
+    """
+    shown = Decimal(repr(value)).normalize()
+    power = shown.adjusted()
+    if least <= power < most:
+        return f"{shown:f}"
+    return f"{shown:e}".partition("e")[0] + f"e{'-' if power < 0 else '+'}{abs(power):0{digits}d}"
 
 
 def plain(value: object, levels: int = LEVELS) -> str:

@@ -8,7 +8,7 @@ values; all lists are treated like the first kind here.
 
 from libc.math cimport isinf, isnan
 
-from policyd._core.go.printing import plain, span
+from policyd._core.go.printing import number, plain, span
 from policyd._core.go.strings cimport quote
 from policyd._core.values.time_strings cimport Civil, civil, print_duration, print_rfc3339
 from policyd._core.values.types cimport (
@@ -110,30 +110,7 @@ cdef str double_string(double value):
         return "NaN"
     if isinf(value):
         return "+Inf" if value > 0 else "-Inf"
-    if value == 0:
-        return repr(value)[:-2]  # 0 or -0
-    # Python's repr has the same digits in another layout.
-    mantissa, _, exponent = f"{value!r}".partition("e")
-    whole, _, fraction = mantissa.lstrip("-").partition(".")
-    if fraction == "0":
-        fraction = ""
-    digits = (whole + fraction).lstrip("0")
-    leading = len(whole + fraction) - len(digits)
-    point = len(whole) - leading + (int(exponent) if exponent else 0)
-    digits = digits.rstrip("0")
-    sign = "-" if value < 0 else ""
-    if not -4 <= point - 1 < 6:  # Go's rule for %g with the fewest digits
-        return sign + _scientific(digits, point - 1)
-    if point <= 0:
-        return f"{sign}0.{'0' * -point}{digits}"
-    if len(digits) <= point:
-        return sign + digits + "0" * (point - len(digits))
-    return f"{sign}{digits[:point]}.{digits[point:]}"
-
-
-cdef str _scientific(str digits, int exponent):
-    tail = f".{digits[1:]}" if len(digits) > 1 else ""
-    return f"{digits[0]}{tail}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
+    return number(value, -4, 6)  # Go's rule for %g with the fewest digits
 
 
 cdef str printed(object value):
