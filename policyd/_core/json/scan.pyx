@@ -35,8 +35,7 @@ def repaired(bytes text not None) -> bytes:
 
 @cython.final
 cdef class JSONScan:
-    """A scan of a body: its depth, and the position of the first half of a surrogate pair (-1: none).
-    """
+    """A scan of a body: its depth and the position of the first half of a surrogate pair, or -1."""
     cdef bytes body
     cdef const unsigned char *text  # ends with a zero byte, which is not valid in JSON
     cdef Py_ssize_t size

@@ -128,8 +128,9 @@ cdef str parse_clause(str pattern, Py_ssize_t at, Clause* clause):
 
 def clause_at(str pattern not None, Py_ssize_t at):
     #: (str, int) -> tuple[str, int]
-    """The letter of the clause at ``at``, and the position after it. Raises ValueError with cel-go's
-    message.
+    """The letter of the clause at ``at``, and the position after it.
+
+    Raises ValueError with cel-go's message.
     """
     cdef Clause clause
     cdef str problem = parse_clause(pattern, at, &clause)

@@ -47,8 +47,9 @@ cdef str made_pointer(tuple path):
 
 cpdef tuple tokens_of(str pointer):
     #: (str) -> tuple[str, ...]
-    """The unescaped reference tokens: ``/a/b~1c`` is ``("a", "b/c")``. Raises PatchError if the string is
-    not a pointer.
+    """The unescaped reference tokens: ``/a/b~1c`` is ``("a", "b/c")``.
+
+    Raises PatchError if the string is not a pointer.
     """
     cdef list tokens
     cdef Py_ssize_t i
