@@ -10,6 +10,7 @@ import click
 
 from policyd import __version__
 from policyd.cli.shared.groups import PROJECT, TableGroup, by_word
+from policyd.cli.shared.settings import option
 from policyd.cli.shared.terminal.color import preferred
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.errors import PolicydError
@@ -113,21 +114,16 @@ def _choose_project(context: click.Context, option: click.Parameter, given: Any)
     epilog=_EPILOG,
 )
 @click.version_option(__version__, prog_name="policyd")
-@click.option(
-    "--project",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    expose_value=False,
-    callback=_choose_project,
-    help="Read defaults of options from this file.  [default: policyd.yaml here or in a directory "
+@option(
+    "--project FILE",
+    "Read defaults of options from this file.  [default: policyd.yaml here or in a directory "
     "above, up to the root of the repository]",
-)
-@click.option(
-    "--no-project",
-    is_flag=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
     expose_value=False,
     callback=_choose_project,
-    help="Read no defaults of options.",
+)
+@option(
+    "--no-project", "Read no defaults of options.", expose_value=False, callback=_choose_project
 )
 def policyd() -> None:
     """Validate and mutate Kubernetes objects with policies, exactly as the API server would.

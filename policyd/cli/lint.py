@@ -16,6 +16,7 @@ from policyd.cli.shared.kubeconfig import CONTEXT, INCOMPLETE, KUBECONFIG, clust
 from policyd.cli.shared.output import counted, echo_json, echo_problems, echo_warning, format_option
 from policyd.cli.shared.policy_options import NO_POLICIES_HINT, policy_paths, without_policies
 from policyd.cli.shared.reports import ReportEntry, ReportLevel, ReportRule, echo_report
+from policyd.cli.shared.settings import option
 from policyd.cli.shared.terminal.progress import counting
 from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
 from policyd.cli.shared.version import VERSION, version_option
@@ -75,15 +76,13 @@ read. With --fix, only what remains counts; with --diff nothing is corrected.
 """
 
 
-def _rule_names(
-    context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
-) -> frozenset[str]:
+def _rule_names(given: tuple[str, ...]) -> frozenset[str]:
     names = frozenset(name.strip() for each in given for name in each.split(","))
     for name in sorted(names):
         reason = refused(name)
         if reason:
             hint = f"; {nearest(name)}" if name not in RULES else ""
-            raise click.BadParameter(f"{reason}{hint}", context, parameter)
+            raise click.BadParameter(f"{reason}{hint}")
     return names
 
 
@@ -126,63 +125,51 @@ def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool
     "message, summary, hint, rule, severity, fix (old and new, and the offset of old from the "
     "column; null if there is no certain correction) and related (other places, at most 100).",
 )
-@click.option(
-    "--disable",
-    "disabled",
-    multiple=True,
-    metavar="RULE,…",
-    callback=_rule_names,
+@option(
+    "--disable RULE,…...",
+    "Do not report advice of these rules; may be repeated.",
+    to="disabled",
+    read=_rule_names,
     shell_complete=_offered,
-    help="Do not report advice of these rules; may be repeated.",
 )
-@click.option(
+@option(
     "--strict",
-    is_flag=True,
-    help="Also report mutations that are not idempotent (run on the cases of the suites) and "
+    "Also report mutations that are not idempotent (run on the cases of the suites) and "
     "comments that disable nothing.",
 )
-@click.option(
-    "--rules",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_list_rules,
-    help="List all rules and exit.",
+@option(
+    "--rules", "List all rules and exit.", is_eager=True, expose_value=False, callback=_list_rules
 )
-@click.option(
-    "--explain",
-    metavar="RULE",
+@option(
+    "--explain RULE",
+    "Explain a rule with an example and exit.",
     is_eager=True,
     expose_value=False,
     callback=_explain_rule,
     shell_complete=_offered,
-    help="Explain a rule with an example and exit.",
 )
-@click.option(
+@option(
     "--fail-on",
+    "Exit with status 1 for findings of this severity and above.",
     type=click.Choice(["error", "advice"]),
     default="error",
-    show_default=True,
-    help="Exit with status 1 for findings of this severity and above.",
 )
-@click.option(
+@option(
     "--fix",
-    is_flag=True,
-    help="Correct mistakes that have one certain correction, such as the case of an operation, "
+    "Correct mistakes that have one certain correction, such as the case of an operation, "
     "the plural of a resource, missing quotes or === in CEL; then report what remains.",
 )
-@click.option("--diff", is_flag=True, help="With --fix, print the changes and write nothing.")
+@option("--diff", "With --fix, print the changes and write nothing.")
 @version_option()
-@click.option(
+@option(
     "--target",
-    type=VERSION,
-    help="Report what this Kubernetes version, the oldest that must run the policies, does not "
+    "Report what this Kubernetes version, the oldest that must run the policies, does not "
     "support, and which version each policy needs.",
+    type=VERSION,
 )
-@click.option(
+@option(
     "--cluster",
-    is_flag=True,
-    help="Also report what Kyverno and Gatekeeper left in a cluster: webhooks without a Service, "
+    "Also report what Kyverno and Gatekeeper left in a cluster: webhooks without a Service, "
     "policies and exceptions without effect, and what policies in PATHS enforce a second time. "
     "The cluster is only read, and the current directory only if PATHS names it.",
 )

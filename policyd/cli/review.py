@@ -11,7 +11,7 @@ import orjson
 from policyd.admission.engine import Webhook
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.api.policy_set import PolicySet
-from policyd.cli.shared.authorizer import authorizer_option
+from policyd.cli.shared.authorizer import AUTHORIZER
 from policyd.cli.shared.policy_options import (
     echo_failed_operations,
     echo_unbound,
@@ -29,6 +29,7 @@ from policyd.cli.shared.request import (
     read_source,
     request_options,
 )
+from policyd.cli.shared.settings import option
 from policyd.cli.shared.version import version_option
 from policyd.errors import ReviewError
 from policyd.json_types import JSON, JSONObject
@@ -52,22 +53,20 @@ invalid.
 
 @click.command("review", epilog=_EPILOG)
 @policies_option()
-@click.option(
+@option(
     "--webhook",
+    "Choose the webhook that answers.",
     type=click.Choice(["validate", "mutate"]),
     default="validate",
-    show_default=True,
-    help="Choose the webhook that answers.",
 )
-@click.option("--jsonl", is_flag=True, help="Read one review per line, print one answer per line.")
-@click.option(
+@option("--jsonl", "Read one review per line, print one answer per line.")
+@option(
     "--object",
-    "as_object",
-    is_flag=True,
-    help="Expect a manifest in FILE, as options that describe its request (--user, --old) do.",
+    "Expect a manifest in FILE, as options that describe its request (--user, --old) do.",
+    to="as_object",
 )
 @request_options
-@authorizer_option
+@AUTHORIZER
 @enforce_all_option()
 @click.argument("file", default="-", type=click.File("rb"))
 @version_option()

@@ -10,7 +10,7 @@ from policyd.cli.apply.checked import ApplyRun, ClusterOptions
 from policyd.cli.apply.output import write
 from policyd.cli.shared.kubeconfig import CONTEXT, INCOMPLETE, KUBECONFIG, cluster_reader
 from policyd.cli.shared.output import counted, warn
-from policyd.cli.shared.settings import grouped
+from policyd.cli.shared.settings import grouped, option
 from policyd.cli.shared.terminal.progress import counting
 
 _NAMED = 5  # policies named in a note; the others are counted
@@ -47,26 +47,20 @@ def _notes(left_out: int, idle: list[str]) -> Iterator[str]:
 
 
 _OPTIONS = (
-    click.option(
-        "--cluster",
-        is_flag=True,
-        help="Check the objects in a cluster instead of PATHS. The cluster is only read.",
+    option(
+        "--cluster", "Check the objects in a cluster instead of PATHS. The cluster is only read."
     ),
     KUBECONFIG,
     CONTEXT,
-    click.option(
-        "-n",
-        "--namespace",
-        "namespaces",
-        multiple=True,
-        metavar="NAME",
-        help="Set the namespace of objects that name none. With --cluster: check only the objects "
+    option(
+        "-n, --namespace NAME...",
+        "Set the namespace of objects that name none. With --cluster: check only the objects "
         "in this namespace; may be repeated.  [default: default]",
+        to="namespaces",
     ),
-    click.option(
+    option(
         "--owned",
-        is_flag=True,
-        help="Also check controller-created objects (ReplicaSets, Pods) whose owner the same "
+        "Also check controller-created objects (ReplicaSets, Pods) whose owner the same "
         "policy already checks.",
     ),
 )

@@ -11,7 +11,7 @@ from policyd.cli.apply.checked import FAIL_ON, ApplyRun, ClusterOptions, ReportO
 from policyd.cli.apply.checking import ManifestOptions, check_manifests
 from policyd.cli.apply.cluster import cluster_options, scan_cluster
 from policyd.cli.apply.output import FORMATS
-from policyd.cli.shared.authorizer import authorizer_option
+from policyd.cli.shared.authorizer import AUTHORIZER
 from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.namespaces import (
     NAMESPACE_ANNOTATIONS,
@@ -35,6 +35,7 @@ from policyd.cli.shared.request import (
     RESOURCE,
     USER,
 )
+from policyd.cli.shared.settings import option
 from policyd.cli.shared.version import version_of, version_option
 from policyd.json_types import JSONObject
 from policyd.policy.model.kinds import POLICY_KINDS
@@ -102,69 +103,52 @@ _OF_MANIFESTS = (
 @RESOURCE
 @NAMESPACE_LABELS
 @NAMESPACE_ANNOTATIONS
-@authorizer_option
+@AUTHORIZER
 @DEFAULTS
 @enforce_all_option()
 @format_option(
     *FORMATS,
     help="Choose the output format. text is a table; the others are for programs.",
 )
-@click.option(
-    "--diff",
-    is_flag=True,
-    help="Show what mutations change, as a diff (with --format text or json).",
-)
-@click.option(
+@option("--diff", "Show what mutations change, as a diff (with --format text or json).")
+@option(
     "--fail-on",
-    multiple=True,
-    type=click.Choice(FAIL_ON),
-    help="Exit with 1 also if no object is denied. warn: a policy warns. error: a policy could not "
+    "Exit with 1 also if no object is denied. warn: a policy warns. error: a policy could not "
     "be evaluated, but only warns or audits, or its failurePolicy is Ignore. would-deny: an object "
     "is admitted only because of a rollout. May be repeated.",
-)
-@click.option(
-    "--exclude",
-    "excluded",
     multiple=True,
-    metavar="GLOB",
-    help="Skip files whose path, or a directory above them, ends in this pattern; * matches any "
+    type=click.Choice(FAIL_ON),
+)
+@option(
+    "--exclude GLOB...",
+    "Skip files whose path, or a directory above them, ends in this pattern; * matches any "
     "characters, also /. May be repeated.",
+    to="excluded",
 )
-@click.option(
+@option(
     "--skip-no-objects",
-    "skips",
-    is_flag=True,
-    help="Skip files that contain no Kubernetes object also if PATHS names them, as hooks and "
-    "xargs do.",
+    "Skip files that contain no Kubernetes object also if PATHS names them, as hooks and xargs do.",
+    to="skips",
 )
-@click.option(
-    "--changed",
-    is_flag=False,
-    flag_value="HEAD",
-    metavar="[REF]",
-    help="Check only manifests in PATHS (default: the current directory) that differ from this "
+@option(
+    "--changed [REF]",
+    "Check only manifests in PATHS (default: the current directory) that differ from this "
     "commit of git (default: HEAD) or are untracked. The others only describe the cluster, as "
     "Namespaces and CustomResourceDefinitions do.",
+    is_flag=False,
+    flag_value="HEAD",
 )
-@click.option(
-    "--output-dir",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Write the files that mutations change to files of the same names in this directory. "
+@option(
+    "--output-dir DIR",
+    "Write the files that mutations change to files of the same names in this directory. "
     "Comments and formatting are kept where possible.",
 )
-@click.option(
+@option(
     "--mutated",
-    is_flag=True,
-    help="Print all manifests, as mutated, to standard output, for a pipe or as a Helm "
+    "Print all manifests, as mutated, to standard output, for a pipe or as a Helm "
     "post-renderer; the report goes to standard error. Prints nothing if the exit status is not 0.",
 )
-@click.option(
-    "-v",
-    "--verbose",
-    is_flag=True,
-    help="List admitted objects too (with --format text or --cluster).",
-)
+@option("-v, --verbose", "List admitted objects too (with --format text or --cluster).")
 @cluster_options
 @version_option(of_cluster=f"the cluster's with --cluster, else {NEWEST}")
 @click.argument(

@@ -15,16 +15,15 @@ from policyd.benchmark.saved import MeasuredInput, Saved
 from policyd.benchmark.webhook_requests import digest, requests_of
 from policyd.cli.bench.reviews import REVIEWS, read_reviews
 from policyd.cli.bench.saving import SavingOptions, saving_options
-from policyd.cli.shared.authorizer import authorizer_option
+from policyd.cli.shared.authorizer import AUTHORIZER
 from policyd.cli.shared.output import counted, format_option
 from policyd.cli.shared.policy_options import loaded, policies_option
-from policyd.cli.shared.settings import OptionValue
+from policyd.cli.shared.settings import option
 from policyd.cli.shared.terminal.progress import counting
 from policyd.cli.shared.terminal.wrapping import aligned
 from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
-from policyd.option_values import positive_duration
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
@@ -56,23 +55,19 @@ policy is invalid, or another measurement cannot be compared, 130 after Ctrl-C.
 
 @click.command(NAME, epilog=_EPILOG)
 @policies_option("Measure the policies in this file or directory; may be repeated.")
-@click.option(
-    "--rounds",
+@option(
+    "--rounds NUMBER",
+    "Measure everything this many times, one after the other.",
     type=click.IntRange(FEWEST),
     default=30,
-    show_default=True,
-    metavar="NUMBER",
-    help="Measure everything this many times, one after the other.",
 )
-@click.option(
-    "--duration",
-    type=OptionValue("DURATION", positive_duration),
+@option(
+    "--duration DURATION",
+    f"Stop measuring after this time, if there were {FEWEST} rounds.",
     default="1m",
-    show_default=True,
-    help=f"Stop measuring after this time, if there were {FEWEST} rounds.",
 )
 @saving_options
-@authorizer_option
+@AUTHORIZER
 @format_option("text", "json")
 @REVIEWS
 @version_option()

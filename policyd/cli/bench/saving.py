@@ -12,7 +12,7 @@ from policyd.benchmark import saved
 from policyd.benchmark.figures import FigureChange, change
 from policyd.benchmark.saved import Saved
 from policyd.cli.shared.output import counted, echo_json, styled
-from policyd.cli.shared.settings import FILE, PERCENT, OptionValue, grouped, percentage
+from policyd.cli.shared.settings import PERCENT, OptionValue, grouped, option, percentage
 from policyd.cli.shared.terminal.wrapping import aligned
 from policyd.errors import ConfigError
 
@@ -106,21 +106,16 @@ def _changes(now: Saved, former: Saved) -> list[FigureChange]:
 
 
 _OPTIONS = (
-    click.option(
-        "--save",
-        type=FILE,
-        help="Save the measurement in this file (JSON), for --compare.",
+    option("--save FILE", "Save the measurement in this file (JSON), for --compare."),
+    option(
+        "--compare FILE",
+        "Print how many times as long everything takes as in this saved measurement.",
     ),
-    click.option(
-        "--compare",
-        type=FILE,
-        help="Print how many times as long everything takes as in this saved measurement.",
-    ),
-    click.option(
+    option(
         "--threshold",
-        type=OptionValue(PERCENT, lambda text: percentage(text) / 100),
-        help="With --compare: exit with status 1 if anything is slower by more than this, such as "
+        "With --compare: exit with status 1 if anything is slower by more than this, such as "
         "10%, and its interval excludes less.",
+        type=OptionValue(PERCENT, lambda text: percentage(text) / 100),
     ),
 )
 saving_options = grouped("saving", SavingOptions, _OPTIONS)

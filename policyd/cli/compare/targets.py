@@ -7,10 +7,9 @@ from pathlib import Path
 
 import click
 
-from policyd import option_values
 from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, cluster_reader, kubeconfig_file
 from policyd.cli.shared.manifests import read_manifests
-from policyd.cli.shared.settings import FILE, OptionValue, grouped
+from policyd.cli.shared.settings import grouped, option
 from policyd.cli.webhooks.options import SERVICE, ca_bundle, no_configurations
 from policyd.cli.webhooks.synchronizing import cluster, every
 from policyd.comparison.audited import AuditReports
@@ -110,32 +109,20 @@ other_options = grouped(
     "other",
     _other,
     (
-        click.option(
-            "--against",
-            required=True,
-            metavar="CONFIG|URL|SERVICE",
-            help="Compare with these webhooks: a file of webhook configurations (- is standard "
+        option(
+            "--against CONFIG|URL|SERVICE",
+            "Compare with these webhooks: a file of webhook configurations (- is standard "
             "input), the https URL of a validating webhook, or a Service, NAMESPACE/NAME[:PORT], "
             "that the configurations of the cluster call.",
+            required=True,
         ),
-        click.option(
-            "--ca-file",
-            type=FILE,
-            help="Trust these CA certificates (PEM) for a URL.  [default: the system's]",
+        option(
+            "--ca-file FILE",
+            "Trust these CA certificates (PEM) for a URL.  [default: the system's]",
         ),
-        click.option(
-            "--cluster",
-            is_flag=True,
-            help="Read what Kyverno only audits from its reports in the cluster.",
-        ),
+        option("--cluster", "Read what Kyverno only audits from its reports in the cluster."),
         KUBECONFIG,
         CONTEXT,
-        click.option(
-            "--timeout",
-            type=OptionValue("DURATION", option_values.positive_duration),
-            default="10s",
-            show_default=True,
-            help="Wait this long for each answer.",
-        ),
+        option("--timeout DURATION", "Wait this long for each answer.", default="10s"),
     ),
 )

@@ -19,10 +19,10 @@ from policyd.cel.estimate.cost import estimate
 from policyd.cel.estimate.sizes import measured
 from policyd.cel.types.types import DYN
 from policyd.cli.eval.common import compile_error, declaring, error_text, estimate_text, values_of
-from policyd.cli.shared.authorizer import UserAuthorizer, authorizer_option
+from policyd.cli.shared.authorizer import AUTHORIZER, UserAuthorizer
 from policyd.cli.shared.output import styled
 from policyd.cli.shared.request import content, name_of
-from policyd.cli.shared.settings import EXISTING, GROUP_NAME, USER_NAME
+from policyd.cli.shared.settings import GROUP_NAME, USER_NAME, option
 from policyd.cli.shared.values import to_json
 from policyd.cli.shared.version import version_option
 from policyd.errors import BudgetExceeded, CelCompileError, PolicySchemaError
@@ -83,47 +83,31 @@ _AUTHORIZER_HINT = "set the answers of authorizer checks with --authorizer FILE"
 @click.command("eval", epilog=_EPILOG)
 @click.argument("expression", required=False)
 @click.argument("file", required=False, type=click.File("rb"))
-@click.option(
-    "--var",
-    "variables",
-    multiple=True,
-    metavar="NAME=JSON",
-    help="Set a variable; may be repeated.",
-)
-@click.option(
+@option("--var NAME=JSON...", "Set a variable; may be repeated.", to="variables")
+@option(
     "--cost",
-    "with_cost",
-    is_flag=True,
-    help="Also print the cost in Kubernetes' units and the estimate for data of this size.",
+    "Also print the cost in Kubernetes' units and the estimate for data of this size.",
+    to="with_cost",
 )
-@click.option(
-    "--load",
+@option(
+    "--load FILE",
+    "Load `object` from this file; use it to start a session without EXPRESSION.",
     type=click.File("rb"),
-    metavar="FILE",
-    help="Load `object` from this file; use it to start a session without EXPRESSION.",
 )
-@click.option(
-    "--reads",
-    multiple=True,
-    type=EXISTING,
-    help="Read other objects from this file or directory, as the reads of the policies in it, or "
+@option(
+    "--reads PATH...",
+    "Read other objects from this file or directory, as the reads of the policies in it, or "
     "else as lists by resource: reads.ingresses. May be repeated.",
 )
-@click.option(
-    "--jsonl", is_flag=True, help="Read expressions and print values as one JSON object per line."
-)
-@authorizer_option
-@click.option(
-    "--user",
+@option("--jsonl", "Read expressions and print values as one JSON object per line.")
+@AUTHORIZER
+@option(
+    "--user NAME",
+    "Set the user that the authorizer checks.  [default: the user of `request`]",
     type=USER_NAME,
-    help="Set the user that the authorizer checks.  [default: the user of `request`]",
 )
-@click.option(
-    "--group",
-    "groups",
-    multiple=True,
-    type=GROUP_NAME,
-    help="Add a group of the user; may be repeated.",
+@option(
+    "--group NAME...", "Add a group of the user; may be repeated.", to="groups", type=GROUP_NAME
 )
 @version_option()
 def command(

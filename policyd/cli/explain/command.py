@@ -12,7 +12,7 @@ from policyd.admission.engine import Webhook
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.cli.explain.as_json import stories_json
 from policyd.cli.explain.as_text import text
-from policyd.cli.shared.authorizer import authorizer_option
+from policyd.cli.shared.authorizer import AUTHORIZER
 from policyd.cli.shared.manifests import place_of
 from policyd.cli.shared.output import echo_json, format_option, styled
 from policyd.cli.shared.policy_options import (
@@ -30,6 +30,7 @@ from policyd.cli.shared.request import (
     read_source,
     request_options,
 )
+from policyd.cli.shared.settings import option
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.shared.tree import TreeStyle, readable_width
 from policyd.cli.shared.version import version_option
@@ -79,22 +80,20 @@ _WIDEST = 120
 
 @click.command("explain", epilog=_EPILOG)
 @policies_option()
-@click.option(
-    "--policy",
-    "only",
-    metavar="NAME",
+@option(
+    "--policy NAME",
+    "Explain only this policy, in full detail.",
+    to="only",
     shell_complete=policy_names,
-    help="Explain only this policy, in full detail.",
 )
-@click.option(
+@option(
     "--webhook",
+    "Choose the webhook to explain. both mutates, then validates the result, as in a cluster.",
     type=click.Choice(list(_WEBHOOKS)),
     default="both",
-    show_default=True,
-    help="Choose the webhook to explain. both mutates, then validates the result, as in a cluster.",
 )
 @request_options
-@authorizer_option
+@AUTHORIZER
 @enforce_all_option()
 @format_option(
     "text",

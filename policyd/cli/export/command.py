@@ -11,6 +11,7 @@ from policyd.cli.export.report import COLOURS, ReportedPolicy, policies_json, re
 from policyd.cli.results import echo_results
 from policyd.cli.shared.output import counted, echo_json, format_option
 from policyd.cli.shared.policy_options import policies_option, policy_names, require_policies
+from policyd.cli.shared.settings import option
 from policyd.cli.shared.version import VERSION
 from policyd.errors import ConfigError
 from policyd.export import exported_policies as export
@@ -57,49 +58,39 @@ policy or an option is invalid.
 
 @click.command("export", epilog=_EPILOG)
 @policies_option()
-@click.option(
+@option(
     "--kubernetes-version",
-    "version",
+    f"Export for API servers of this Kubernetes version ({SPAN}): the versions of APIs and "
+    "what they can evaluate depend on it.",
+    to="version",
     type=VERSION,
     default=NEWEST,
-    help=f"Export for API servers of this Kubernetes version ({SPAN}): the versions of APIs and "
-    f"what they can evaluate depend on it.  [default: {NEWEST}]",
 )
-@click.option(
-    "-o",
-    "--output-dir",
-    "directory",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Write a file for each policy to this directory, and remove the files of former exports "
+@option(
+    "-o, --output-dir DIR",
+    "Write a file for each policy to this directory, and remove the files of former exports "
     "that are not needed any more. Files of others are left alone.",
+    to="directory",
 )
-@click.option(
+@option(
     "--static",
-    "as_static",
-    is_flag=True,
-    help="Write manifests that API servers read from their disks (manifest-based admission "
+    "Write manifests that API servers read from their disks (manifest-based admission "
     "control, Kubernetes 1.36 or newer).",
+    to="as_static",
 )
-@click.option(
-    "-n",
-    "--namespace",
+@option(
+    "-n, --namespace NAME",
+    "Leave out this namespace, policyd's own, as the webhooks do; '' leaves out none.",
     default="policyd",
-    show_default=True,
-    metavar="NAME",
-    help="Leave out this namespace, policyd's own, as the webhooks do; '' leaves out none.",
 )
-@click.option(
-    "--exclude-namespace",
-    "excluded",
-    multiple=True,
-    default=RenderOptions().excluded_namespaces,
-    show_default=True,
-    metavar="NAME",
-    help="Leave out this namespace; may be repeated. Name those that the webhooks leave out; '' "
+@option(
+    "--exclude-namespace NAME...",
+    "Leave out this namespace; may be repeated. Name those that the webhooks leave out; '' "
     "leaves out none.",
+    to="excluded",
+    default=RenderOptions().excluded_namespaces,
 )
-@click.option("--strict", is_flag=True, help="Exit with status 1 unless everything is exported.")
+@option("--strict", "Exit with status 1 unless everything is exported.")
 @format_option(
     "text",
     "yaml",

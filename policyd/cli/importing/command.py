@@ -19,6 +19,7 @@ from policyd.cli.results import echo_results
 from policyd.cli.shared.kubeconfig import INCOMPLETE
 from policyd.cli.shared.manifests import echo_unused_definitions
 from policyd.cli.shared.output import counted, echo_json, echo_problems, format_option, warn, within
+from policyd.cli.shared.settings import option
 from policyd.cli.shared.terminal.progress import with_progress
 from policyd.cli.shared.terminal.wrapping import terminal_width
 from policyd.cli.shared.version import VERSION, version_of
@@ -79,40 +80,31 @@ _NOTHING = (
     metavar="[PATHS]...",
     type=click.Path(exists=True, allow_dash=True, path_type=Path),
 )
-@click.option(
-    "-o",
-    "--output-dir",
-    "directory",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Write a file for each policy to this directory, below the directory of its source, and "
+@option(
+    "-o, --output-dir DIR",
+    "Write a file for each policy to this directory, below the directory of its source, and "
     "beside it a suite (PolicyTest) of what the tests of the source expect. Files that exist are "
     "left alone.",
+    to="directory",
 )
-@click.option(
+@option(
     "--kubernetes-version",
-    "version",
-    type=VERSION,
-    help=f"Import for clusters of this Kubernetes version ({SPAN}).  [default: the cluster's with "
+    f"Import for clusters of this Kubernetes version ({SPAN}).  [default: the cluster's with "
     f"--cluster, else {NEWEST}]",
+    to="version",
+    type=VERSION,
 )
-@click.option(
+@option(
     "--strict",
-    is_flag=True,
-    help="Exit with status 1 unless everything is imported without a remark. Remarks that are only "
+    "Exit with status 1 unless everything is imported without a remark. Remarks that are only "
     "about scans do not count.",
 )
-@click.option(
+@option(
     "--verify",
-    is_flag=True,
-    help="Run the tests of the source (kyverno-test.yaml, suite.yaml of Gatekeeper) with what was "
+    "Run the tests of the source (kyverno-test.yaml, suite.yaml of Gatekeeper) with what was "
     "imported, and report the rows that disagree.",
 )
-@click.option(
-    "--shadow",
-    is_flag=True,
-    help="Write a rollout that enforces nowhere into every Policy.",
-)
+@option("--shadow", "Write a rollout that enforces nowhere into every Policy.")
 @live_options
 @PRINT_RBAC
 @format_option(

@@ -9,7 +9,7 @@ import click
 from policyd.cli.importing.report import ReportedImport
 from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, cluster_reader
 from policyd.cli.shared.output import counted, styled
-from policyd.cli.shared.settings import EXISTING, grouped
+from policyd.cli.shared.settings import grouped, option
 from policyd.cli.shared.terminal.progress import counting
 from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
 from policyd.errors import PolicySchemaError
@@ -107,35 +107,27 @@ def _print_role(context: click.Context, parameter: click.Parameter, wanted: bool
 
 
 _OPTIONS = (
-    click.option(
-        "--cluster",
-        is_flag=True,
-        help="Import the policies in a cluster instead of PATHS. The cluster is only read.",
+    option(
+        "--cluster", "Import the policies in a cluster instead of PATHS. The cluster is only read."
     ),
     KUBECONFIG,
     CONTEXT,
-    click.option(
-        "-n",
-        "--namespace",
-        "namespaces",
-        multiple=True,
-        metavar="NAME",
-        help="With --cluster, import only the policies in this namespace; may be repeated.",
+    option(
+        "-n, --namespace NAME...",
+        "With --cluster, import only the policies in this namespace; may be repeated.",
+        to="namespaces",
     ),
-    click.option(
-        "--since",
-        type=EXISTING,
-        metavar="PATH",
-        help="With --cluster, compare with the policies of an earlier import: report which sources "
+    option(
+        "--since PATH",
+        "With --cluster, compare with the policies of an earlier import: report which sources "
         "are new, changed, gone or unchanged, and print or write only what is new or changed.",
     ),
 )
 live_options = grouped("live", LiveOptions, _OPTIONS)
-PRINT_RBAC = click.option(
+PRINT_RBAC = option(
     "--print-rbac",
-    is_flag=True,
+    "Print the ClusterRole that --cluster needs, and exit.",
     is_eager=True,
     expose_value=False,
     callback=_print_role,
-    help="Print the ClusterRole that --cluster needs, and exit.",
 )

@@ -13,7 +13,7 @@ from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.output import format_option, warn
 from policyd.cli.shared.policy_options import loaded
 from policyd.cli.shared.request import GROUP, USER
-from policyd.cli.shared.settings import FILE
+from policyd.cli.shared.settings import option
 from policyd.cli.shared.terminal.progress import counting, echo
 from policyd.cli.shared.version import version_of, version_option
 from policyd.cluster import missing, open_reader
@@ -43,47 +43,36 @@ cluster could not be read or written, also after SIGTERM or SIGINT.
 
 @click.command("report", epilog=_EPILOG)
 @sources_options
-@click.option(
-    "-n",
-    "--namespace",
-    "namespaces",
-    multiple=True,
-    metavar="NAME",
-    help="Report only the objects in this namespace, and the Namespace; may be repeated.  "
+@option(
+    "-n, --namespace NAME...",
+    "Report only the objects in this namespace, and the Namespace; may be repeated.  "
     "[default: all, and cluster-scoped objects]",
+    to="namespaces",
 )
-@click.option(
+@option(
     "--owned",
-    is_flag=True,
-    help="Also report controller-created objects (ReplicaSets, Pods) whose owner the same policy "
+    "Also report controller-created objects (ReplicaSets, Pods) whose owner the same policy "
     "already checks.",
 )
-@click.option(
+@option(
     "--api",
+    "Write reports of this API.  [default: the first one that the cluster serves]",
     type=click.Choice(("openreports.io/v1alpha1", "wgpolicyk8s.io/v1alpha2")),
-    help="Write reports of this API.  [default: the first one that the cluster serves]",
 )
-@click.option(
-    "--qps",
+@option(
+    "--qps NUMBER",
+    "Send at most this many requests a second to the API server.",
     type=click.FloatRange(min=0, min_open=True),
     default=20.0,
-    show_default=True,
-    metavar="NUMBER",
-    help="Send at most this many requests a second to the API server.",
 )
-@click.option(
+@option(
     "--dry-run",
-    is_flag=True,
-    help="Print the reports that would be written or deleted to standard error; change nothing.",
+    "Print the reports that would be written or deleted to standard error; change nothing.",
 )
 @USER
 @GROUP
 @format_option(*rendering.FORMATS, help="Choose the format of the summary.")
-@click.option(
-    "--output",
-    type=FILE,
-    help="Write the summary to this file.  [default: standard output]",
-)
+@option("--output FILE", "Write the summary to this file.  [default: standard output]")
 @KUBECONFIG
 @CONTEXT
 @version_option(of_cluster="the cluster's")

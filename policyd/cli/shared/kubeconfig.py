@@ -6,9 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from policyd.cli.shared.settings import FILE
+from policyd.cli.shared.settings import option
 from policyd.cluster import open_reader
 
 if TYPE_CHECKING:
@@ -17,16 +15,13 @@ if TYPE_CHECKING:
 TIMEOUT = 30.0  # seconds per request to the API server
 INCOMPLETE = 3  # the exit status if all is well but part of the cluster was not read or written
 
-KUBECONFIG = click.option(
-    "--kubeconfig",
-    type=FILE,
-    help="Connect to the cluster of this kubeconfig file.  [default: $KUBECONFIG, "
+KUBECONFIG = option(
+    "--kubeconfig FILE",
+    "Connect to the cluster of this kubeconfig file.  [default: $KUBECONFIG, "
     "~/.kube/config, or the cluster of the Pod]",
 )
-CONTEXT = click.option(
-    "--context",
-    metavar="NAME",
-    help="Use this context of the kubeconfig file.  [default: the current context]",
+CONTEXT = option(
+    "--context NAME", "Use this context of the kubeconfig file.  [default: the current context]"
 )
 
 

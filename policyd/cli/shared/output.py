@@ -2,18 +2,17 @@
 
 import difflib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
+from policyd.cli.shared.settings import AddOption, option
 from policyd.cli.shared.terminal.color import preferred
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.errors import Problem
 from policyd.policy.source.json_text.encoding import json_bytes
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def styled(text: str, **style: Any) -> str:
@@ -112,15 +111,6 @@ def counted(number: int, noun: str, several: str = "") -> str:
     return f"{number} {noun if number == 1 else several or f'{noun}s'}"
 
 
-def format_option(
-    *forms: str, help: str = "Choose the output format."
-) -> Callable[[Command], Command]:
+def format_option(*forms: str, help: str = "Choose the output format.") -> AddOption:
     """Return the option ``--format``, passed on as ``form``; the first form is the default."""
-    return click.option(
-        "--format",
-        "form",
-        type=click.Choice(forms),
-        default=forms[0],
-        show_default=True,
-        help=help,
-    )
+    return option("--format", help, to="form", type=click.Choice(forms), default=forms[0])

@@ -11,7 +11,7 @@ import click
 
 from policyd.cli.shared.output import echo_problems, echo_warning, within
 from policyd.cli.shared.policy_arguments import holds_policies
-from policyd.cli.shared.settings import AddOption, ExistingPath
+from policyd.cli.shared.settings import AddOption, ExistingPath, option
 from policyd.errors import ConfigError, Problem
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Gvk
@@ -50,14 +50,8 @@ def policies_option(
     required: bool = True,
 ) -> AddOption:
     """Add the argument ``paths`` to a command; ``text`` is its help."""
-    return click.option(
-        "-p",
-        "--policies",
-        "paths",
-        multiple=True,
-        required=required,
-        type=_POLICIES,
-        help=text,
+    return option(
+        "-p, --policies", text, to="paths", multiple=True, required=required, type=_POLICIES
     )
 
 
@@ -72,7 +66,7 @@ def enforce_all_option(
     text: str = "Evaluate the policies as if every rollout were over.",
 ) -> AddOption:
     """Add the argument ``enforce_all`` to a command; ``text`` is its help."""
-    return click.option("--enforce-all", is_flag=True, help=text)
+    return option("--enforce-all", text)
 
 
 def loaded(

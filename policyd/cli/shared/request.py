@@ -28,7 +28,7 @@ from policyd.cli.shared.namespaces import (
 )
 from policyd.cli.shared.output import echo_skipped, within
 from policyd.cli.shared.policy_options import documents
-from policyd.cli.shared.settings import EXISTING, GROUP_NAME, USER_NAME, grouped
+from policyd.cli.shared.settings import GROUP_NAME, USER_NAME, grouped, option
 from policyd.defaulting.placing import placed
 from policyd.errors import ConfigError, PolicySchemaError, ReviewError, file_errors
 from policyd.json_types import JSONObject, object_in
@@ -57,10 +57,10 @@ class Selection(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "Selection":
-        """Return the selection ``Kind/name`` or ``Kind/namespace/name``; raises ValueError."""
+        """Return the selection ``Kind/name`` or ``Kind/namespace/name``; raises BadParameter."""
         parts = text.split("/")
         if len(parts) > 3 or not all(parts):
-            raise ValueError(f"{_EXPECTED}, got {text!r}")
+            raise click.BadParameter(f"{_EXPECTED}, got {text!r}")
         kind = parts[0] if len(parts) > 1 else ""
         return cls(kind, parts[1] if len(parts) == 3 else "", parts[-1])
 
@@ -100,15 +100,6 @@ def object_name(document: Document) -> str:
     return document.name or (generated if isinstance(generated, str) else "")
 
 
-def _parse(
-    context: click.Context, parameter: click.Parameter, text: str | None
-) -> Selection | None:
-    try:
-        return None if text is None else Selection.parse(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error), context, parameter) from None
-
-
 def _offered(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """Return the objects of FILE for a shell that completes ``--select``."""
     # click has left FILE among the other words, or opened it for --select=VALUE.
@@ -117,12 +108,11 @@ def _offered(context: click.Context, parameter: click.Parameter, incomplete: str
     return [text for text in map(selector, documents(named)) if text.startswith(incomplete)]
 
 
-SELECT = click.option(
-    "--select",
-    metavar="KIND/[NAMESPACE/]NAME",
-    callback=_parse,
+SELECT = option(
+    "--select KIND/[NAMESPACE/]NAME",
+    "Choose one of several objects in the file, as in Service/shop/web.",
+    read=Selection.parse,
     shell_complete=_offered,
-    help="Choose one of several objects in the file, as in Service/shop/web.",
 )
 
 
@@ -277,67 +267,57 @@ def _is_review(document: Document) -> bool:
 FOR_MANIFESTS = (
     "--select, --operation, --old, --resource, --user, --group, --namespace and --no-defaults"
 )
-OPERATION = click.option(
+OPERATION = option(
     "--operation",
+    "Set the operation of the request.  [default: CREATE, or UPDATE with --old]",
     type=click.Choice(OPERATIONS, case_sensitive=False),
-    metavar=f"[{'|'.join(OPERATIONS)}]",  # not in lower case
-    help="Set the operation of the request.  [default: CREATE, or UPDATE with --old]",
+    metavar=f"[{'|'.join(OPERATIONS)}]",
 )
-OLD = click.option(
-    "--old",
-    multiple=True,
-    type=EXISTING,
-    help="Read old versions of the manifests from this file or directory; objects found there are "
+OLD = option(
+    "--old PATH...",
+    "Read old versions of the manifests from this file or directory; objects found there are "
     "checked as UPDATEs. May be repeated.",
 )
-USER = click.option(
-    "--user", type=USER_NAME, help="Set the user of the request.  [default: policyd]"
-)
-GROUP = click.option(
-    "--group",
-    "groups",
-    multiple=True,
+USER = option("--user NAME", "Set the user of the request.  [default: policyd]", type=USER_NAME)
+GROUP = option(
+    "--group NAME...",
+    "Add a group of the user; may be repeated.  [default: system:authenticated]",
+    to="groups",
     type=GROUP_NAME,
-    help="Add a group of the user; may be repeated.  [default: system:authenticated]",
 )
 
 
-def _resource(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+def _resource(value: str) -> str:
     """Refuse a file: other tools take manifests by an option of this name."""
-    if value is not None and (is_source(Path(value).name) or value.endswith("/")):
+    if is_source(Path(value).name) or value.endswith("/"):
         raise click.BadParameter(f"{value} is a path, not a resource such as apps/v1/deployments")
     return value
 
 
-RESOURCE = click.option(
-    "--resource",
-    callback=_resource,
-    metavar="RESOURCE",
-    help="Set the resource of the request where it does not follow from the kind of the manifests, "
+RESOURCE = option(
+    "--resource RESOURCE",
+    "Set the resource of the request where it does not follow from the kind of the manifests, "
     "as apps/v1/deployments for a Scale: RESOURCE, VERSION/RESOURCE or GROUP/VERSION/RESOURCE.",
+    read=_resource,
 )
-NAMESPACE = click.option(
-    "-n",
-    "--namespace",
-    "default_namespace",
-    metavar="NAME",
-    help="Set the namespace of objects that name none.  [default: default]",
+NAMESPACE = option(
+    "-n, --namespace NAME",
+    "Set the namespace of objects that name none.  [default: default]",
+    to="default_namespace",
 )
-READS = click.option(
-    "--reads",
-    multiple=True,
-    type=EXISTING,
-    help="Read other objects of the cluster from this file or directory, for policies with reads. "
+READS = option(
+    "--reads PATH...",
+    "Read other objects of the cluster from this file or directory, for policies with reads. "
     "May be repeated.",
 )
-DEFAULTS = click.option(
+DEFAULTS = option(
     "--no-defaults",
-    "defaults",
-    is_flag=True,
+    "Evaluate manifests as they are, without the defaults that the API server adds before "
+    "admission.",
+    to="defaults",
     flag_value=False,
     default=True,
-    help="Evaluate manifests as they are, without the defaults that the API server adds before "
-    "admission.",
+    show_default=False,
 )
 _OPTIONS = (
     SELECT, OPERATION, OLD, USER, GROUP, NAMESPACE, RESOURCE, NAMESPACE_LABELS,

@@ -173,6 +173,43 @@ def percentage(text: str) -> float:
     return float(number)
 
 
+# The types of values that are named by their metavar.
+_TYPES: dict[str, click.ParamType[Any]] = {
+    "DIR": click.Path(file_okay=False, path_type=Path),
+    "DURATION": OptionValue("DURATION", option_values.positive_duration),
+    "FILE": FILE,
+    "PATH": EXISTING,
+}
+
+
+def option(
+    shown: str,
+    text: str,
+    *,
+    to: str = "",
+    read: Callable[[Any], Any] | None = None,
+    **attributes: Any,
+) -> AddOption:
+    """Return an option, declared as ``--help`` shows it: ``-n, --namespace NAME...``, which may be
+    repeated. Without a metavar and a type it is a switch. ``to``: the argument, if it has another
+    name than the option. ``read`` makes its value of a value that is given.
+    """
+    words = shown.split()
+    flags = [each.rstrip(",") for each in words if each.startswith("-")]
+    for each in words[len(flags) :]:
+        metavar = each.removesuffix("...")
+        known = {"metavar": metavar, "type": _TYPES.get(metavar), "multiple": metavar != each}
+        attributes = {**known, **attributes}
+    if read is not None:
+        attributes["callback"] = lambda _context, _option, given: (
+            None if given is None else read(given)
+        )
+    is_flag = not attributes.keys() & {"metavar", "type"}
+    has_default = bool(attributes.get("default"))
+    attributes = {"is_flag": is_flag, "show_default": has_default, **attributes}
+    return click.option(*flags, *([to] if to else []), help=text, **attributes)
+
+
 def with_options(command: Callable[..., Any], options: Sequence[AddOption]) -> Callable[..., Any]:
     """Add options to a command; ``--help`` lists them in this order."""
     for add in reversed(options):

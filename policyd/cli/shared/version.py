@@ -2,11 +2,9 @@
 
 from pathlib import Path
 
-import click
-
 from policyd.cli.shared.kubeconfig import cluster_reader
 from policyd.cli.shared.output import warn
-from policyd.cli.shared.settings import VERSIONS, AddOption, OptionValue
+from policyd.cli.shared.settings import VERSIONS, AddOption, OptionValue, option
 from policyd.versions import NEWEST, SPAN, KubernetesVersion, nearest, supported
 
 VERSION = OptionValue("VERSION", supported, VERSIONS)
@@ -16,13 +14,13 @@ def version_option(*, of_cluster: str = "") -> AddOption:
     """Add the argument ``version`` to a command. It defaults to the newest version, or to None if
     the command can look up the version of a cluster; ``of_cluster`` then is the default's name.
     """
-    otherwise = of_cluster or f"{NEWEST}"
-    return click.option(
+    otherwise = f"  [default: {of_cluster}]" if of_cluster else ""
+    return option(
         "--kubernetes-version",
-        "version",
+        f"Evaluate policies as this Kubernetes version does ({SPAN}).{otherwise}",
+        to="version",
         type=VERSION,
         default=None if of_cluster else NEWEST,
-        help=f"Evaluate policies as this Kubernetes version does ({SPAN}).  [default: {otherwise}]",
     )
 
 

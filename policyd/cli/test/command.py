@@ -11,7 +11,7 @@ import click
 from policyd.cli.shared.output import counted, format_option
 from policyd.cli.shared.policy_options import documents, policy_paths
 from policyd.cli.shared.request import DEFAULTS
-from policyd.cli.shared.settings import EXISTING, PERCENT, OptionValue, percentage
+from policyd.cli.shared.settings import EXISTING, PERCENT, OptionValue, option, percentage
 from policyd.cli.shared.version import version_option
 from policyd.cli.test.foreign import load_tested, run_foreign
 from policyd.cli.test.last_failed import failed_before, note_failures
@@ -91,42 +91,34 @@ def _coverage(text: str) -> float:
 
 @click.command("test", epilog=_EPILOG)
 @policy_paths(EXISTING)
-@click.option(
-    "--run",
-    "pattern",
-    metavar="REGEX",
+@option(
+    "--run REGEX",
+    "Run only the cases whose SUITE/CASE matches.",
+    to="pattern",
     shell_complete=_cases,
-    help="Run only the cases whose SUITE/CASE matches.",
 )
-@click.option(
-    "--last-failed",
-    is_flag=True,
-    help="Run only the cases that failed when they ran last; all cases if none did.",
+@option(
+    "--last-failed", "Run only the cases that failed when they ran last; all cases if none did."
 )
-@click.option(
+@option(
     "--update",
-    is_flag=True,
-    help="Write the observed answers into the suites, as expect: of cases that fail or have none.",
+    "Write the observed answers into the suites, as expect: of cases that fail or have none.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="List the cases that pass too.")
-@click.option(
+@option("-v, --verbose", "List the cases that pass too.")
+@option(
     "--explain/--no-explain",
+    "Explain below each failure what the policies did.",
     default=True,
-    help="Explain below each failure what the policies did.  [default: explain]",
 )
-@click.option(
-    "--require-tests",
-    is_flag=True,
-    help="Fail if a policy has no suite, or no case matches it.",
-)
-@click.option("--coverage", is_flag=True, help="Report the outcomes that no case produced.")
-@click.option(
+@option("--require-tests", "Fail if a policy has no suite, or no case matches it.")
+@option("--coverage", "Report the outcomes that no case produced.")
+@option(
     "--coverage-min",
-    "least",
+    "Fail if less than this is covered; implies --coverage.",
+    to="least",
     type=OptionValue(PERCENT, _coverage),
-    help="Fail if less than this is covered; implies --coverage.",
 )
-@click.option("--watch", is_flag=True, help="Run the affected suites again when files change.")
+@option("--watch", "Run the affected suites again when files change.")
 @format_option(
     *FORMATS,
     help="Choose the output format. json is a list with one object per case (under the key cases "
@@ -213,13 +205,13 @@ def _watch(
     update: bool,
     last_failed: bool,
 ) -> NoReturn:
-    for option, given in (
+    for flag, given in (
         (f"--format {form}", form != "text"),
         ("--update", update),
         ("--last-failed", last_failed),
     ):
         if given:
-            raise click.UsageError(f"--watch cannot be combined with {option}")
+            raise click.UsageError(f"--watch cannot be combined with {flag}")
     _require_plain(read_tests(paths)[0], {"--watch": True})
     from policyd.cli.test.watch import SuiteWatcher  # slow to import
 
@@ -241,11 +233,11 @@ def _update(
 
 def _require_plain(foreign: Sequence[Document], given: Mapping[str, bool]) -> None:
     """Raise UsageError for options that only suites of policyd have a meaning for."""
-    for option, is_given in given.items():
+    for flag, is_given in given.items():
         if is_given and foreign:
             test = foreign[0]
             raise click.UsageError(
-                f"{option} needs suites of policyd, and {test.file} is a {test.kind} of "
+                f"{flag} needs suites of policyd, and {test.file} is a {test.kind} of "
                 f"{test.api_version}: leave out one of them"
             )
 

@@ -6,6 +6,7 @@ import click
 
 from policyd.cli.shared.output import warn
 from policyd.cli.shared.policy_options import loaded
+from policyd.cli.shared.settings import option
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.webhooks.in_tree import in_tree
 from policyd.cli.webhooks.options import FORCE, WebhookOptions, webhook_options
@@ -34,7 +35,7 @@ manager owns a field (see --force-conflicts).
 
 @click.command("apply", epilog=_EPILOG)
 @webhook_options
-@click.option("--dry-run", is_flag=True, help="Print what would change, and change nothing.")
+@option("--dry-run", "Print what would change, and change nothing.")
 @FORCE
 def command(*, given: WebhookOptions, dry_run: bool, force: bool) -> None:
     """Create or update the webhook configurations that your policies need.

@@ -8,6 +8,7 @@ import click
 
 from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG
 from policyd.cli.shared.output import warn
+from policyd.cli.shared.settings import option
 from policyd.cli.webhooks.in_tree import served_in, stored_documents
 from policyd.cli.webhooks.synchronizing import (
     OURS,
@@ -40,13 +41,10 @@ if a configuration is not policyd's or the cluster cannot be reached.
 
 @click.command("delete", epilog=_EPILOG)
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option(
-    "--all",
-    "everything",
-    is_flag=True,
-    help="Delete every configuration with policyd's labels, whatever its name.",
+@option(
+    "--all", "Delete every configuration with policyd's labels, whatever its name.", to="everything"
 )
-@click.option("-y", "--yes", is_flag=True, help="Skip the confirmation.")
+@option("-y, --yes", "Skip the confirmation.")
 @KUBECONFIG
 @CONTEXT
 def command(

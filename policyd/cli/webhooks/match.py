@@ -9,7 +9,7 @@ import click
 from policyd._core.match.equivalents import Equivalents
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.review import decode
-from policyd.cli.shared.authorizer import authorizer_option
+from policyd.cli.shared.authorizer import AUTHORIZER
 from policyd.cli.shared.manifests import (
     definitions_of,
     is_namespace,
@@ -62,7 +62,7 @@ Exit status: 0 if the webhooks were determined (even if the API server rejects t
 @click.command("match", epilog=_EPILOG)
 @files_option("webhook configurations, Namespaces and CustomResourceDefinitions")
 @webhook_request_options
-@authorizer_option
+@AUTHORIZER
 @format_option("text", "json")
 @click.argument("file", default="-", type=click.File("rb"), metavar="[FILE]")
 @version_option()

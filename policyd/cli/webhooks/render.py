@@ -7,6 +7,7 @@ import click
 
 from policyd.cli.shared.output import echo_json, format_option
 from policyd.cli.shared.policy_options import loaded, policies_option
+from policyd.cli.shared.settings import option
 from policyd.cli.webhooks.options import render_options
 from policyd.cli.webhooks.synchronizing import configurations
 from policyd.json_types import JSONObject
@@ -42,11 +43,7 @@ Exit status: 0 on success, 2 if a policy or an option is invalid.
 @click.command("render", epilog=_EPILOG)
 @policies_option()
 @render_options
-@click.option(
-    "--explain",
-    is_flag=True,
-    help="Add comments: the policies that each rule serves (with --format yaml).",
-)
+@option("--explain", "Add comments: the policies that each rule serves (with --format yaml).")
 @format_option("yaml", "json")
 def command(*, paths: tuple[Path, ...], options: RenderOptions, explain: bool, form: str) -> None:
     """Print the webhook configurations that your policies need.
