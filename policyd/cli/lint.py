@@ -16,7 +16,7 @@ from policyd.cli.shared.kubeconfig import CONTEXT, INCOMPLETE, KUBECONFIG, clust
 from policyd.cli.shared.output import counted, echo_json, echo_problems, echo_warning, format_option
 from policyd.cli.shared.policy_options import NO_POLICIES_HINT, policy_paths, without_policies
 from policyd.cli.shared.reports import ReportEntry, ReportLevel, ReportRule, echo_report
-from policyd.cli.shared.settings import option
+from policyd.cli.shared.settings import option, printing
 from policyd.cli.shared.terminal.progress import counting
 from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
 from policyd.cli.shared.version import VERSION, version_option
@@ -95,22 +95,17 @@ def _offered(context: click.Context, parameter: click.Parameter, incomplete: str
     ]
 
 
-def _explain_rule(context: click.Context, parameter: click.Parameter, name: str | None) -> None:
-    if name is not None and not context.resilient_parsing:
-        if name not in RULES:
-            reason = f"there is no rule {name!r}; {nearest(name, most=3)}"
-            raise click.BadParameter(reason, context, parameter)
-        click.echo(explanation(name))
-        context.exit()
+def _explain_rule(name: str) -> None:
+    if name not in RULES:
+        raise click.BadParameter(f"there is no rule {name!r}; {nearest(name, most=3)}")
+    click.echo(explanation(name))
 
 
-def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
-    if wanted and not context.resilient_parsing:
-        width, columns = max(map(len, RULES)), terminal_width()
-        for name, rule in sorted(RULES.items(), key=lambda item: (item[1].severity, item[0])):
-            cells = (f"{name:{width}}", f"{rule.severity:6}")
-            click.echo(table_row(cells, rule.about, columns))
-        context.exit()
+def _list_rules(_: bool) -> None:
+    width, columns = max(map(len, RULES)), terminal_width()
+    for name, rule in sorted(RULES.items(), key=lambda item: (item[1].severity, item[0])):
+        cells = (f"{name:{width}}", f"{rule.severity:6}")
+        click.echo(table_row(cells, rule.about, columns))
 
 
 @click.command("lint", epilog=_EPILOG)
@@ -137,15 +132,11 @@ def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool
     "Also report mutations that are not idempotent (run on the cases of the suites) and "
     "comments that disable nothing.",
 )
-@option(
-    "--rules", "List all rules and exit.", is_eager=True, expose_value=False, callback=_list_rules
-)
-@option(
+@printing("--rules", "List all rules and exit.", _list_rules)
+@printing(
     "--explain RULE",
     "Explain a rule with an example and exit.",
-    is_eager=True,
-    expose_value=False,
-    callback=_explain_rule,
+    _explain_rule,
     shell_complete=_offered,
 )
 @option(

@@ -142,7 +142,7 @@ def _decoded(body: bytes, request: RequestOptions) -> JSONObject:
     """Return the review in a JSON text if its namespace is needed: the bytes are answered, so that
     they are checked as the server does. Raises ReviewError.
     """
-    return {} if request.namespace_labels is None else read_object(body, "the review")
+    return {} if request.namespaces.labels is None else read_object(body, "the review")
 
 
 def _answer_lines(

@@ -70,6 +70,11 @@ class ManifestOptions:
     reads: tuple[Path, ...] = ()
 
     @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files and directories to check: of changed files, any in the current directory."""
+        return self.resources or (() if self.changed is None else (Path(),))
+
+    @property
     def given(self) -> bool:
         """Whether there is any option."""
         return self != ManifestOptions(())
@@ -79,15 +84,15 @@ class ManifestOptions:
         cluster, and their problems are of no interest.
         """
         if self.changed is None:
-            return find_manifests(self.resources, self.excluded, skips=self.skips), Manifests()
-        differing = changed_files(self.changed, self.resources)
+            return find_manifests(self.paths, self.excluded, skips=self.skips), Manifests()
+        differing = changed_files(self.changed, self.paths)
 
         def differs(name: str) -> bool:
             return os.path.realpath(name) in differing
 
         return (
-            find_manifests(self.resources, self.excluded, skips=self.skips, chosen=differs),
-            find_manifests(self.resources, self.excluded, chosen=lambda name: not differs(name)),
+            find_manifests(self.paths, self.excluded, skips=self.skips, chosen=differs),
+            find_manifests(self.paths, self.excluded, chosen=lambda name: not differs(name)),
         )
 
     def problems_of(self, manifests: Manifests) -> list[Problem]:
@@ -144,8 +149,8 @@ def check_manifests(options: ManifestOptions, run: ApplyRun) -> int:
         echo_skipped(manifests.skipped)
         manifests.problems = options.problems_of(manifests)
         manifests.required()
-        missing = f"no manifests {within(options.resources)}"
-        hint = no_manifests_hint(manifests, options.resources)
+        missing = f"no manifests {within(options.paths)}"
+        hint = no_manifests_hint(manifests, options.paths)
         raise ConfigError(f"{missing}\n  hint: {hint}")
     documents = chain(first, documents)
     old = read_manifests(options.old, options.excluded).required().documents
@@ -260,7 +265,7 @@ def _write(
     changed = (Rewritten(each.document, each.result) for each in checked)
     files = RewrittenFiles(manifests.files, changed)
     if options.output_dir is not None:
-        for path in files.write_changed(options.output_dir, options.resources):
+        for path in files.write_changed(options.output_dir, options.paths):
             click.echo(f"wrote {path}", err=True)
         if files.unchanged:
             click.echo(f"{counted(files.unchanged, 'file')} unchanged, not written", err=True)

@@ -56,7 +56,7 @@ _OPTIONS = (
         "-n, --namespace NAME...",
         "Set the namespace of objects that name none. With --cluster: check only the objects "
         "in this namespace; may be repeated.  [default: default]",
-        to="namespaces",
+        to="scanned",
     ),
     option(
         "--owned",

@@ -2,6 +2,7 @@
 Changes nothing in the cluster.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -13,11 +14,7 @@ from policyd.cli.apply.cluster import cluster_options, scan_cluster
 from policyd.cli.apply.output import FORMATS
 from policyd.cli.shared.authorizer import AUTHORIZER
 from policyd.cli.shared.manifests import Requester
-from policyd.cli.shared.namespaces import (
-    NAMESPACE_ANNOTATIONS,
-    NAMESPACE_LABELS,
-    NamespaceOptions,
-)
+from policyd.cli.shared.namespaces import namespace_options
 from policyd.cli.shared.output import format_option
 from policyd.cli.shared.policy_options import (
     echo_unbound,
@@ -34,8 +31,9 @@ from policyd.cli.shared.request import (
     READS,
     RESOURCE,
     USER,
+    requester_group,
 )
-from policyd.cli.shared.settings import option
+from policyd.cli.shared.settings import grouped, option
 from policyd.cli.shared.version import version_of, version_option
 from policyd.json_types import JSONObject
 from policyd.policy.model.kinds import POLICY_KINDS
@@ -101,8 +99,7 @@ _OF_MANIFESTS = (
 @USER
 @GROUP
 @RESOURCE
-@NAMESPACE_LABELS
-@NAMESPACE_ANNOTATIONS
+@namespace_options
 @AUTHORIZER
 @DEFAULTS
 @enforce_all_option()
@@ -150,6 +147,8 @@ _OF_MANIFESTS = (
 )
 @option("-v, --verbose", "List admitted objects too (with --format text or --cluster).")
 @cluster_options
+@grouped("manifests", ManifestOptions)
+@requester_group
 @version_option(of_cluster=f"the cluster's with --cluster, else {NEWEST}")
 @click.argument(
     "resources", nargs=-1, metavar="[PATHS]...", type=click.Path(path_type=Path, allow_dash=True)
@@ -157,29 +156,16 @@ _OF_MANIFESTS = (
 def command(
     *,
     paths: tuple[Path, ...],
-    operation: str | None,
-    old: tuple[Path, ...],
-    user: str | None,
-    groups: tuple[str, ...],
-    namespace_labels: dict[str, str] | None,
-    namespace_annotations: dict[str, str] | None,
-    reads: tuple[Path, ...],
+    manifests: ManifestOptions,
+    scan: ClusterOptions,
+    requester: Requester,
     authorizer: Authorizer | None,
-    defaults: bool,
     enforce_all: bool,
     form: str,
     diff: bool,
     fail_on: tuple[str, ...],
-    excluded: tuple[str, ...],
-    skips: bool,
-    changed: str | None,
-    output_dir: Path | None,
-    mutated: bool,
     verbose: bool,
-    scan: ClusterOptions,
-    resource: str | None,
     version: KubernetesVersion | None,
-    resources: tuple[Path, ...],
 ) -> None:
     """Check manifests offline, or scan a live cluster, and list what your policies find.
 
@@ -196,21 +182,9 @@ def command(
     --user is given.
     """
     cluster = scan if scan.cluster else None
-    options = ManifestOptions(
-        resources if resources or changed is None else (Path(),),
-        old,
-        excluded,
-        NamespaceOptions(namespace_labels, namespace_annotations),
-        output_dir,
-        mutated,
-        defaults,
-        skips,
-        changed,
-        reads,
-    )
     if cluster is None:
-        _require_manifests(options, form, diff=diff)
-    elif operation or resource or options.given:
+        _require_manifests(manifests, form, diff=diff)
+    elif requester.operation or requester.resource or manifests.given:
         raise click.UsageError(_OF_MANIFESTS)
     version = version or (version_of(cluster.kubeconfig, cluster.context) if cluster else NEWEST)
     sources, found = loaded(paths, version)
@@ -219,18 +193,18 @@ def command(
         sources,
         found.enforced if enforce_all else found,
         authorizer,
-        Requester(operation, user, groups, scan.default_namespace, resource),
-        ReportOptions(form, _rules(sources), fail_on, diff, verbose, err=mutated),
+        replace(requester, namespace=scan.default_namespace),
+        ReportOptions(form, _rules(sources), fail_on, diff, verbose, err=manifests.mutated),
         enforced=enforce_all,
     )
-    raise SystemExit(scan_cluster(cluster, run) if cluster else check_manifests(options, run))
+    raise SystemExit(scan_cluster(cluster, run) if cluster else check_manifests(manifests, run))
 
 
 def _require_manifests(options: ManifestOptions, form: str, *, diff: bool) -> None:
     """Raise click.UsageError for options that do not go together."""
-    if not options.resources:
+    if not options.paths:
         raise click.UsageError("Missing argument 'PATHS...' (or --cluster).")
-    if options.changed is not None and Path("-") in options.resources:
+    if options.changed is not None and Path("-") in options.paths:
         raise click.UsageError("--changed compares files: it cannot read standard input")
     if diff and form not in ("text", "json"):
         raise click.UsageError(f"--diff requires --format text or json, not {form}")

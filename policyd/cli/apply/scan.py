@@ -56,7 +56,7 @@ class ClusterScan:
             reader,
             MatchTargets(run.sources, (each.sort_key for each in self._policies)),
             user_info=run.requester.user_info,
-            namespaces=options.namespaces,
+            namespaces=options.scanned,
             owned=options.owned,
         )
         self._admitter = Admitter(

@@ -9,7 +9,7 @@ import click
 from policyd.cli.importing.report import ReportedImport
 from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, cluster_reader
 from policyd.cli.shared.output import counted, styled
-from policyd.cli.shared.settings import grouped, option
+from policyd.cli.shared.settings import grouped, option, printing
 from policyd.cli.shared.terminal.progress import counting
 from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
 from policyd.errors import PolicySchemaError
@@ -100,12 +100,6 @@ def echo_changes(changes: Sequence[SourceChange], *, err: bool) -> None:
     click.echo(f"{counted(same, 'source')} unchanged", err=err)
 
 
-def _print_role(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
-    if wanted and not context.resilient_parsing:
-        click.echo(dump(_ROLE), nl=False)
-        context.exit()
-
-
 _OPTIONS = (
     option(
         "--cluster", "Import the policies in a cluster instead of PATHS. The cluster is only read."
@@ -124,10 +118,8 @@ _OPTIONS = (
     ),
 )
 live_options = grouped("live", LiveOptions, _OPTIONS)
-PRINT_RBAC = option(
+PRINT_RBAC = printing(
     "--print-rbac",
     "Print the ClusterRole that --cluster needs, and exit.",
-    is_eager=True,
-    expose_value=False,
-    callback=_print_role,
+    lambda _: click.echo(dump(_ROLE), nl=False),
 )

@@ -9,7 +9,7 @@ import click
 
 from policyd._core.match.labels import NAMESPACE_NAME
 from policyd.cli.shared.output import styled, warn
-from policyd.cli.shared.settings import option
+from policyd.cli.shared.settings import grouped, option
 from policyd.json_types import JSONObject
 from policyd.offline.unknown_namespaces import PARTS, NamespacePart, UnknownNamespaces
 from policyd.policy.compile.params import Namespaces
@@ -114,14 +114,18 @@ _FLAGS: dict[NamespacePart, str] = {
     "labels": "--namespace-labels",
     "annotations": "--namespace-annotations",
 }
-NAMESPACE_LABELS = option(
+_LABELS = option(
     f"{_FLAGS['labels']} KEY=VALUE,…",
     "Set the labels of the request's namespace, for namespaceSelector and namespaceObject.",
+    to="labels",
     read=_labels,
 )
-NAMESPACE_ANNOTATIONS = option(
+_ANNOTATIONS = option(
     f"{_FLAGS['annotations']} KEY=VALUE,…",
     "Set the annotations of the request's namespace, for namespaceObject. A comma is part of "
     "the value unless KEY= follows.",
+    to="annotations",
     read=_annotations,
 )
+namespace_options = grouped("namespaces", NamespaceOptions, (_LABELS, _ANNOTATIONS))
+namespace_label_options = grouped("namespaces", NamespaceOptions, (_LABELS,))

@@ -34,14 +34,9 @@ NO_POLICIES_HINT = (
 )
 
 
-class _PoliciesPath(ExistingPath):
-    """A file or directory of policies."""
-
-    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:
-        return "Name a file or directory of policies, or write policies: [PATH] in policyd.yaml."
-
-
-_POLICIES = _PoliciesPath(exists=True, path_type=Path)
+_POLICIES = ExistingPath(
+    "Name a file or directory of policies, or write policies: [PATH] in policyd.yaml."
+)
 
 
 def policies_option(

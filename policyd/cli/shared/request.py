@@ -22,9 +22,9 @@ from policyd.cli.shared.manifests import (
     read_manifests,
 )
 from policyd.cli.shared.namespaces import (
-    NAMESPACE_ANNOTATIONS,
-    NAMESPACE_LABELS,
     NamespaceOptions,
+    namespace_label_options,
+    namespace_options,
 )
 from policyd.cli.shared.output import echo_skipped, within
 from policyd.cli.shared.policy_options import documents
@@ -159,27 +159,11 @@ class RequestOptions:
     """The values of ``request_options``."""
 
     select: Selection | None
-    operation: str | None
     old: tuple[Path, ...]
-    user: str | None
-    groups: tuple[str, ...]
-    default_namespace: str | None
-    resource: str | None
-    namespace_labels: dict[str, str] | None
+    requester: Requester
+    namespaces: NamespaceOptions
     defaults: bool
-    namespace_annotations: dict[str, str] | None = None
     reads: tuple[Path, ...] = ()
-
-    @property
-    def requester(self) -> Requester:
-        """The options about every request."""
-        place = (self.default_namespace, self.resource)
-        return Requester(self.operation, self.user, self.groups, *place)
-
-    @property
-    def namespaces(self) -> NamespaceOptions:
-        """The options about every namespace."""
-        return NamespaceOptions(self.namespace_labels, self.namespace_annotations)
 
     @property
     def for_manifests(self) -> bool:
@@ -303,7 +287,6 @@ RESOURCE = option(
 NAMESPACE = option(
     "-n, --namespace NAME",
     "Set the namespace of objects that name none.  [default: default]",
-    to="default_namespace",
 )
 READS = option(
     "--reads PATH...",
@@ -319,16 +302,14 @@ DEFAULTS = option(
     default=True,
     show_default=False,
 )
-_OPTIONS = (
-    SELECT, OPERATION, OLD, USER, GROUP, NAMESPACE, RESOURCE, NAMESPACE_LABELS,
-    NAMESPACE_ANNOTATIONS, READS, DEFAULTS,
-)  # fmt: skip
-request_options = grouped("request", RequestOptions, _OPTIONS)
+requester_group = grouped("requester", Requester)
+_OPTIONS = (requester_group, SELECT, OPERATION, OLD, USER, GROUP, NAMESPACE, RESOURCE)
+request_options = grouped(
+    "request", RequestOptions, (*_OPTIONS, namespace_options, READS, DEFAULTS)
+)
 # No part of a webhook configuration reads annotations of a namespace, or other objects.
 webhook_request_options = grouped(
-    "request",
-    RequestOptions,
-    [each for each in _OPTIONS if each not in (NAMESPACE_ANNOTATIONS, READS)],
+    "request", RequestOptions, (*_OPTIONS, namespace_label_options, DEFAULTS)
 )
 
 

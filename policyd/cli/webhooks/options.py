@@ -10,7 +10,7 @@ import click
 from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG
 from policyd.cli.shared.output import within
 from policyd.cli.shared.policy_options import policies_option
-from policyd.cli.shared.settings import AddOption, OptionValue, grouped, option
+from policyd.cli.shared.settings import AddOption, ExistingPath, OptionValue, grouped, option
 from policyd.errors import ConfigError, file_errors
 from policyd.option_values import service_port
 from policyd.placement.placement import MODES, PlacementMode
@@ -38,14 +38,9 @@ _PRINTED = (
 )
 
 
-class _ConfigurationsPath(click.Path):
-    """A file or directory of webhook configurations."""
-
-    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:
-        return f"Name a file or directory of webhook configurations: {_PRINTED}."
-
-
-_CONFIGURATIONS = _ConfigurationsPath(exists=True, path_type=Path, allow_dash=True)
+_CONFIGURATIONS = ExistingPath(
+    f"Name a file or directory of webhook configurations: {_PRINTED}.", allow_dash=True
+)
 
 
 def no_configurations(files: Iterable[Path]) -> ConfigError:
