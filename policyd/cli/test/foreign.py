@@ -4,7 +4,6 @@ run, and reported as suites are. Imports no policy.
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter_ns
 
@@ -28,28 +27,20 @@ _RESULT = "result"
 _GROUPS = (b"policyd.dev/", b"admissionregistration.k8s.io/")
 
 
-@dataclass(frozen=True, slots=True)
-class TestSources:
-    """The documents of policyd, and the tests of other engines."""
-
-    __test__ = False
-
-    sources: Sources
-    foreign: tuple[Document, ...] = ()
-
-
-def load_tested(paths: Sequence[Path], version: KubernetesVersion) -> TestSources:
-    """Load policies and suites. The tests of other engines, and the files that they name, are not
-    among their documents.
+def load_tested(
+    paths: Sequence[Path], version: KubernetesVersion
+) -> tuple[Sources, Sequence[Document]]:
+    """Load policies and suites, and the tests of other engines: neither these nor the files that
+    they name are among the first.
     """
     foreign, problems = read_tests(paths)
     if not foreign:
-        return TestSources(load(paths, version=version))
+        return load(paths, version=version), ()
     files, more = read(paths)
     named = {name for each in foreign for name in _files_of(each)}
     beside = {str(Path(os.path.realpath(each.file)).parent) for each in foreign}
     kept = [each for each in files if not _is_foreign(each, named, beside)]
-    return TestSources(load_files(kept, [*problems, *more], version=version), tuple(foreign))
+    return load_files(kept, [*problems, *more], version=version), foreign
 
 
 def run_foreign(

@@ -86,7 +86,7 @@ class RunOptions:
     explain: bool = True
     require_tests: bool = False
     coverage: bool = False
-    least: float = 0.0
+    least: float | None = None
     version: KubernetesVersion = NEWEST
     only: Mapping[str, frozenset[str]] | None = None
     defaults: bool = True
@@ -94,7 +94,12 @@ class RunOptions:
     @property
     def observes(self) -> bool:
         """Whether every case must be observed for coverage."""
-        return self.require_tests or self.coverage
+        return self.require_tests or self.covers
+
+    @property
+    def covers(self) -> bool:
+        """Whether the coverage is reported."""
+        return self.coverage or self.least is not None
 
 
 def suites_of(
@@ -124,7 +129,7 @@ def run(sources: Sources, suites: Sequence[Document], options: RunOptions) -> Su
     ran = tuple(SuiteRunner(sources, options, seen).run(suites))
     policies = () if seen is None else tuple(seen.policies())
     missing = tuple(_untested(policies, suites, sources)) if options.require_tests else ()
-    return SuiteResults(ran, missing, policies if options.coverage else None, options.least)
+    return SuiteResults(ran, missing, policies if options.covers else None, options.least or 0.0)
 
 
 class SuiteRunner:
