@@ -51,26 +51,14 @@ class LintComment:
 
     def fault(self, message: str, hint: str) -> Problem:
         """Return a problem of the comment itself."""
-        return Problem(
-            message,
-            file=self.file,
-            line=self.line,
-            column=self.column,
-            hint=hint,
-            rule="lint-comment",
-        )
+        place = (self.file, self.line, self.column)
+        return Problem(message, *place, hint=hint, rule="lint-comment")
 
     def unused(self) -> Problem:
         """Return the problem that the comment disables nothing."""
-        return Problem(
-            f"the comment disables nothing: there is no {' or '.join(self.rules)} here",
-            file=self.file,
-            line=self.line,
-            column=self.column,
-            hint="remove the comment",
-            rule="unused-disable",
-            severity="advice",
-        )
+        message = f"the comment disables nothing: there is no {' or '.join(self.rules)} here"
+        fault = self.fault(message, "remove the comment")
+        return replace(fault, rule="unused-disable", severity="advice")
 
 
 def comments_in(

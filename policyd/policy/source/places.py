@@ -39,7 +39,7 @@ class PlainScalar:
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """The text of one YAML document (or one JSON file); ``line`` is its first line, from 0, or
-    NO_TEXT for a document built by a program, which has no places.
+    NO_TEXT for a document built by a program, which has no places, and an empty text.
     """
 
     file: str
@@ -134,7 +134,7 @@ class Origin:
 
     def cut(self, path: str) -> str:
         """Return the remedy for a string without quotes that YAML ends before its line does."""
-        node = self._step(path)[1] if self.chunk.line != NO_TEXT else None
+        node = self._step(path)[1]
         if not isinstance(node, yaml.ScalarNode) or node.style or node.end_mark is None:
             return ""
         rest = self.chunk.lines[node.end_mark.line][node.end_mark.column :]
@@ -146,12 +146,12 @@ class Origin:
 
     def escapes(self, path: str) -> bool:
         """Whether a string is written in double quotes, where each backslash is written twice."""
-        node = self._step(path)[1] if self.chunk.line != NO_TEXT else None
+        node = self._step(path)[1]
         return isinstance(node, yaml.ScalarNode) and node.style == '"'
 
     def tagged(self) -> Iterator[tuple[TaggedValue, str, int, int]]:
         """Yield each value that YAML takes as a tag, as it is written, with its line and column."""
-        if self.chunk.line == NO_TEXT or not may_have_tags(self.chunk.text):
+        if not may_have_tags(self.chunk.text):
             return
         node = self._step("")[1]
         lines = self.chunk.lines
@@ -161,9 +161,8 @@ class Origin:
 
     def plain_scalars(self, path: FieldPath) -> Iterator[PlainScalar]:
         """Yield the scalars without quotes at and below a field, each node once."""
-        if self.chunk.line != NO_TEXT:
-            node = self.node(path)
-            yield from _plain_below(node, path, set()) if node is not None else ()
+        node = self.node(path)
+        yield from _plain_below(node, path, set()) if node is not None else ()
 
     def node(self, path: FieldPath = ()) -> yaml.Node | None:
         """Return the node at a path of the document, with marks in ``chunk.text``; None if there is
@@ -178,9 +177,7 @@ class Origin:
 
     def written(self, path: FieldPath) -> FieldPath:
         """Return a path with its keys as they are written: YAML reads ``y`` as true."""
-        if self.chunk.line == NO_TEXT or all(
-            isinstance(part, int) or is_plain_string(part) for part in path
-        ):
+        if all(isinstance(part, int) or is_plain_string(part) for part in path):
             return path
         node = self.node()
         found: list[str | int] = []
