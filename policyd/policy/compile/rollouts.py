@@ -5,6 +5,7 @@ rollouts of each policy among the documents; ``admission/staging.py`` decides ab
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 
 from policyd._core.match.matcher import MatchRules
@@ -21,16 +22,13 @@ from policyd.policy.source.loaded_documents import Document, Sources
 KIND = "Rollout"
 _WHOLE = 100
 _HASHED_BYTES = 8
+_NOW = partial(datetime.now, UTC)
 _EVERYTHING: JSONObject = {
     "operations": ["*"],
     "apiGroups": ["*"],
     "apiVersions": ["*"],
     "resources": ["*/*"],
 }
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ class CompiledRollout:
     otherwise: tuple[str, ...] = ("Audit",)
     until: datetime | None = None
     given: JSONObject = field(default_factory=dict)
-    now: Callable[[], datetime] = _now
+    now: Callable[[], datetime] = _NOW
 
     @property
     def over(self) -> bool:
