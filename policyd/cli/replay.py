@@ -12,7 +12,7 @@ import click
 
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.cli.shared.authorizer import AUTHORIZER
-from policyd.cli.shared.output import counted, echo_json, format_option, styled, within
+from policyd.cli.shared.output import counted, echo_json, fields_json, format_option, styled, within
 from policyd.cli.shared.policy_options import enforce_all_option, loaded, policies_option
 from policyd.cli.shared.settings import option
 from policyd.cli.shared.terminal.progress import with_progress
@@ -164,9 +164,7 @@ def _sort(changed: _Changed) -> tuple[int, str]:
 
 def _as_json(changed: _Changed) -> dict[str, Any]:
     return {
-        "place": changed.place,
-        "request": changed.request,
+        **fields_json(changed, "place", "request"),
         "change": changed.change.what,
-        "policy": changed.change.policy,
-        "message": changed.change.message,
+        **fields_json(changed.change, "policy", "message"),
     }

@@ -8,7 +8,14 @@ import click
 
 from policyd.bounded_text import few, with_field
 from policyd.cli.apply.checked import CheckedObject, ReportOptions, Tally
-from policyd.cli.shared.output import colored_diff, diff_lines, echo_json, shortest, styled
+from policyd.cli.shared.output import (
+    colored_diff,
+    diff_lines,
+    echo_json,
+    fields_json,
+    shortest,
+    styled,
+)
 from policyd.cli.shared.reports import REPORTS, ReportEntry, ReportLevel, echo_report
 from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
 from policyd.errors import Problem
@@ -126,19 +133,13 @@ def _as_json(checked: CheckedObject, options: ReportOptions) -> JSONObject:
     made: dict[str, Any] = {
         **({"file": document.file} if document.file else {}),
         **_line(checked),
-        "apiVersion": document.api_version,
-        "kind": document.kind,
-        "namespace": document.namespace,
-        "name": document.name,
-        "allowed": admission.allowed,
-        "message": admission.message,
-        "code": admission.code,
+        **fields_json(document, "api_version", "kind", "namespace", "name"),
+        **fields_json(admission, "allowed", "message", "code"),
         "policies": admission.matched,
         "findings": [{**asdict(each), **_line(checked, each.field)} for each in checked.findings],
         "ignored": [{**each._asdict(), **_line(checked, each.field)} for each in admission.ignored],
         "wouldMutate": [each._asdict() for each in admission.held],
-        "warnings": admission.warnings,
-        "patch": admission.patch,
+        **fields_json(admission, "warnings", "patch"),
     }
     if options.diff:
         made["diff"] = "".join(f"{line}\n" for line in _diff(checked))

@@ -16,7 +16,7 @@ from policyd.benchmark.webhook_requests import digest, requests_of
 from policyd.cli.bench.reviews import REVIEWS, read_reviews
 from policyd.cli.bench.saving import SavingOptions, saving_options
 from policyd.cli.shared.authorizer import AUTHORIZER
-from policyd.cli.shared.output import counted, format_option
+from policyd.cli.shared.output import counted, fields_json, format_option
 from policyd.cli.shared.policy_options import loaded, policies_option
 from policyd.cli.shared.settings import option
 from policyd.cli.shared.terminal.progress import counting
@@ -30,7 +30,6 @@ from policyd.policy.model.suite import Webhook
 from policyd.versions import KubernetesVersion
 
 NAME = "core"
-_COUNTS = ("webhook", "calls", "matched", "denied", "errors")
 _DOES = {"validate": "validation", "mutate": "mutation"}
 _EPILOG = """\b
 Examples:
@@ -149,16 +148,14 @@ def _details(found: CoreMeasurement, rows: _Rows) -> JSONObject:
     return {
         "webhooks": [
             {
-                **{name: getattr(each, name) for name in _COUNTS},
+                **fields_json(each, "webhook", "calls", "matched", "denied", "errors"),
                 "policies": [
                     {
-                        "name": row.policy.name,
-                        "kind": row.policy.kind,
+                        **fields_json(row.policy, "name", "kind"),
                         "file": row.policy.source,
                         "matched": row.matched,
                         "micros": None if row.micros is None else row.micros.median,
-                        "share": row.share,
-                        "units": row.units,
+                        **fields_json(row, "share", "units"),
                     }
                     for row in rows[each.webhook]
                 ],

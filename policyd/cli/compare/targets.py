@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, cluster_reader, kubeconfig_file
-from policyd.cli.shared.manifests import read_manifests
+from policyd.cli.shared.manifests import is_namespace, read_manifests
 from policyd.cli.shared.settings import grouped, option
-from policyd.cli.webhooks.options import SERVICE, ca_bundle, no_configurations
+from policyd.cli.webhooks.options import SERVICE, ca_bundle, configurations_among
 from policyd.cli.webhooks.synchronizing import cluster, every
 from policyd.comparison.audited import AuditReports
 from policyd.comparison.sending import Reach, service_of
@@ -56,11 +56,9 @@ class OtherWebhooks:
         path = Path(self.against)
         if self.against == "-" or path.exists():
             documents = read_manifests([path]).required().documents
-            found = [each.raw for each in documents if each.kind in RESOURCES]
-            if not found:
-                raise no_configurations([path])
-            named = [each.raw for each in documents if each.kind == "Namespace" and not each.group]
-            return hooks_of(found), named
+            found = configurations_among(documents, [path])
+            named = [each.raw for each in documents if is_namespace(each)]
+            return hooks_of([each.raw for each in found]), named
         try:
             service: ServiceAddress = SERVICE.convert(self.against, None, None)
         except click.BadParameter as error:

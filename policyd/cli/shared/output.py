@@ -12,6 +12,8 @@ from policyd.cli.shared.settings import AddOption, option
 from policyd.cli.shared.terminal.color import preferred
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.errors import Problem
+from policyd.json_types import JSONObject
+from policyd.policy.model.base import camel
 from policyd.policy.source.json_text.encoding import json_bytes
 
 
@@ -96,6 +98,11 @@ def colored_diff(lines: Iterable[str], removed: str = "red", added: str = "green
 def echo_json(value: Any, *, err: bool = False) -> None:
     """Print a JSON value, indented."""
     click.echo(json_bytes(value, indent=2), err=err)
+
+
+def fields_json(of: object, *names: str) -> JSONObject:
+    """Return attributes as the fields of a JSON object, whose names are in camel case."""
+    return {camel(name): getattr(of, name) for name in names}
 
 
 def shortest(file: str) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -18,15 +17,13 @@ from policyd.cli.webhooks.synchronizing import (
     every,
     has_labels,
 )
+from policyd.cluster.commands import Objects
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.placement.placed_documents import REGISTRATION, annotations_in, is_binding, key_of
 from policyd.placement.placed_documents import RESOURCES as POLICIES
 from policyd.placement.placed_documents import path_of as document_path
 from policyd.webhooks.configuration_paths import RESOURCES, path_of
-
-if TYPE_CHECKING:
-    from policyd.cluster.commands import Objects
 
 _EPILOG = """\b
 Examples:
@@ -91,7 +88,7 @@ def command(
             click.echo(f"{change.label} deleted")
 
 
-def _placed(objects: "Objects", names: Sequence[str]) -> list[ConfigurationChange]:
+def _placed(objects: Objects, names: Sequence[str]) -> list[ConfigurationChange]:
     """Return the placed documents of these configurations, or of all; bindings come first."""
     from policyd.cluster.objects import ObjectError
 

@@ -16,11 +16,11 @@ from policyd.cli.shared.manifests import (
     place_of,
     read_manifests,
 )
-from policyd.cli.shared.output import echo_json, format_option, styled, warn
+from policyd.cli.shared.output import echo_json, fields_json, format_option, styled, warn
 from policyd.cli.shared.request import RequestOptions, name_of, read_source, webhook_request_options
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.shared.version import version_option
-from policyd.cli.webhooks.options import files_option, no_configurations
+from policyd.cli.webhooks.options import configurations_among, files_option
 from policyd.defaulting.defaults import Defaults
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
@@ -29,7 +29,6 @@ from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.source.loaded_documents import Document
 from policyd.versions import KubernetesVersion
 from policyd.webhooks.calls import Calls, Hook, HookCall, NotCalled, called, hooks_of
-from policyd.webhooks.configuration_paths import RESOURCES
 from policyd.webhooks.validation import problems
 
 _EPILOG = """\b
@@ -128,9 +127,7 @@ def _configurations(
     documents: Sequence[Document], files: Sequence[Path], version: KubernetesVersion
 ) -> list[JSONObject]:
     """Return the configurations of files, with a warning for each of their problems."""
-    found = [each for each in documents if each.kind in RESOURCES]
-    if not found:
-        raise no_configurations(files)
+    found = configurations_among(documents, files)
     for each in found:
         for problem in problems(each.raw, version=version):
             warn(f"the API server refuses {each.label}: {problem}", place_of(each))
@@ -224,12 +221,8 @@ def _named(hook: Hook) -> str:
 
 
 def _hook_json(hook: Hook) -> JSONObject:
-    return {
-        "kind": hook.kind,
-        "configuration": hook.configuration,
-        "webhook": hook.name,
-        "index": hook.index,
-    }
+    named = {**fields_json(hook, "kind", "configuration"), "webhook": hook.name}
+    return {**named, "index": hook.index}
 
 
 def _call_json(call: HookCall) -> JSONObject:
@@ -238,10 +231,10 @@ def _call_json(call: HookCall) -> JSONObject:
         "rule": call.rule,
         "resource": dict(zip(("group", "version", "resource"), call.resource, strict=True)),
         "kindSeen": dict(zip(("group", "version", "kind"), call.kind, strict=True)),
-        "notes": list(call.notes),
+        "notes": call.notes,
     }
 
 
 def _other_json(other: NotCalled) -> JSONObject:
-    reason = {"part": other.part, "reason": other.reason, "otherRules": list(other.others)}
+    reason = {**fields_json(other, "part", "reason"), "otherRules": other.others}
     return {**_hook_json(other.hook), **reason}

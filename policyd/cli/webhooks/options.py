@@ -14,6 +14,8 @@ from policyd.cli.shared.settings import AddOption, ExistingPath, OptionValue, gr
 from policyd.errors import ConfigError, file_errors
 from policyd.option_values import service_port
 from policyd.placement.placement import MODES, PlacementMode
+from policyd.policy.source.loaded_documents import Document
+from policyd.webhooks.configuration_paths import RESOURCES
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
 
 # The name of a Service in DNS, which begins with NAME.NAMESPACE.
@@ -43,9 +45,12 @@ _CONFIGURATIONS = ExistingPath(
 )
 
 
-def no_configurations(files: Iterable[Path]) -> ConfigError:
-    """Return the error that files hold no webhook configurations."""
-    return ConfigError(f"no webhook configurations {within(files)}\n  hint: {_PRINTED}")
+def configurations_among(documents: Iterable[Document], files: Iterable[Path]) -> list[Document]:
+    """Return the webhook configurations in files; raises ConfigError if there are none."""
+    found = [each for each in documents if each.kind in RESOURCES]
+    if not found:
+        raise ConfigError(f"no webhook configurations {within(files)}\n  hint: {_PRINTED}")
+    return found
 
 
 def files_option(contents: str) -> AddOption:

@@ -5,7 +5,6 @@ of the webhook lose a policy, and ends after they have it again.
 """
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from policyd.cli.webhooks.in_tree import InTreeState, stored_documents
 from policyd.cli.webhooks.synchronizing import (
@@ -15,6 +14,7 @@ from policyd.cli.webhooks.synchronizing import (
     current,
     synchronized,
 )
+from policyd.cluster.commands import Objects
 from policyd.controllers.registration.configurations import (
     NARROWING_SECONDS,
     ConfigurationWrite,
@@ -40,12 +40,9 @@ from policyd.webhooks.configuration_paths import RESOURCES
 from policyd.webhooks.configuration_paths import path_of as configuration_path
 from policyd.webhooks.rendering.options import RenderOptions
 
-if TYPE_CHECKING:
-    from policyd.cluster.commands import Objects
-
 
 def would_change(
-    objects: "Objects", state: InTreeState, options: RenderOptions
+    objects: Objects, state: InTreeState, options: RenderOptions
 ) -> Iterator[ConfigurationChange]:
     """Yield what a run would have changed in the end; changes nothing."""
     plan, stored = state.plan, state.stored
@@ -68,7 +65,7 @@ class Placing:
 
     def __init__(
         self,
-        objects: "Objects",
+        objects: Objects,
         state: InTreeState,
         options: RenderOptions,
         *,

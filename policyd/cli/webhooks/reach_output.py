@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from policyd.cli.shared.output import counted, styled
+from policyd.cli.shared.output import counted, fields_json, styled
 from policyd.json_types import JSONObject
 from policyd.webhooks.reach.reach_result import Reached, State
 
@@ -44,20 +44,9 @@ def reach_json(results: Sequence[Reached]) -> list[JSONObject]:
     """Return the same as JSON."""
     return [
         {
-            "policy": each.policy,
-            "kind": each.kind,
-            "state": each.state,
-            "by": [
-                {
-                    "kind": by.kind,
-                    "configuration": by.configuration,
-                    "webhook": by.webhook,
-                    "rule": by.rule,
-                }
-                for by in each.by
-            ],
-            "gaps": list(each.gaps),
-            "notes": list(each.notes),
+            **fields_json(each, "policy", "kind", "state"),
+            "by": [fields_json(by, "kind", "configuration", "webhook", "rule") for by in each.by],
+            **fields_json(each, "gaps", "notes"),
         }
         for each in results
     ]

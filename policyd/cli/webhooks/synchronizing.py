@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from policyd.cli.shared.kubeconfig import TIMEOUT, kubeconfig_file
+from policyd.cluster.commands import Objects, open_objects
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.ownership import LABELS, MANAGER, POLICYD, labels_in, maker, without_maker
@@ -15,9 +16,6 @@ from policyd.webhooks.configuration_paths import API_VERSION, RESOURCES, path_of
 from policyd.webhooks.rendering.configurations import render
 from policyd.webhooks.rendering.options import RenderOptions
 from policyd.webhooks.validation.configurations import problems
-
-if TYPE_CHECKING:
-    from policyd.cluster.commands import Objects
 
 OURS = ",".join(f"{key}={value}" for key, value in LABELS.items())
 Outcome = Literal["created", "configured", "unchanged", "deleted", "left"]
@@ -53,10 +51,8 @@ def configurations(policies: CompiledPolicySet, options: RenderOptions) -> list[
 
 
 @contextmanager
-def cluster(kubeconfig: Path | None, context: str | None) -> Iterator["Objects"]:
+def cluster(kubeconfig: Path | None, context: str | None) -> Iterator[Objects]:
     """Connect to a cluster. A refusal of its API server becomes a ConfigError."""
-    from policyd.cluster.commands import open_objects
-
     with open_objects(kubeconfig_file(kubeconfig), context, TIMEOUT) as objects:
         # Imported here because the client library may be missing; open_objects says so.
         from policyd.cluster.objects import ObjectError
@@ -70,7 +66,7 @@ def cluster(kubeconfig: Path | None, context: str | None) -> Iterator["Objects"]
             raise ConfigError(f"{error}{hint}") from None
 
 
-def current(objects: "Objects", path: str) -> JSONObject | None:
+def current(objects: Objects, path: str) -> JSONObject | None:
     """Return an object of the cluster; None if there is none."""
     from policyd.cluster.objects import ObjectError
 
@@ -82,19 +78,19 @@ def current(objects: "Objects", path: str) -> JSONObject | None:
         return None
 
 
-def every(objects: "Objects", kind: str) -> list[JSONObject]:
+def every(objects: Objects, kind: str) -> list[JSONObject]:
     """Return the configurations of a kind."""
     return every_at(objects, path_of(kind), kind, API_VERSION)
 
 
-def every_at(objects: "Objects", path: str, kind: str, api_version: str) -> list[JSONObject]:
+def every_at(objects: Objects, path: str, kind: str, api_version: str) -> list[JSONObject]:
     """Return the objects at the path of a list; its items have no kind and no apiVersion."""
     found = [item for page in objects.list_pages(path) for item in page.get("items") or ()]
     return [{"apiVersion": api_version, "kind": kind, **each} for each in found]
 
 
 def synchronized(
-    objects: "Objects",
+    objects: Objects,
     wanted: Sequence[JSONObject],
     name: str,
     *,
@@ -119,7 +115,7 @@ def synchronized(
 
 
 def applied(
-    objects: "Objects",
+    objects: Objects,
     path: str,
     body: JSONObject,
     before: JSONObject | None,

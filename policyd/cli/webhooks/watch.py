@@ -23,6 +23,7 @@ from policyd.cli.webhooks.synchronizing import (
     configurations,
     synchronized,
 )
+from policyd.cluster.commands import Objects
 from policyd.controllers.waiting import until_any
 from policyd.errors import PolicydError
 from policyd.placement.placed_documents import ServedKinds, list_path
@@ -34,7 +35,6 @@ from policyd.webhooks.configuration_paths import RESOURCES, path_of
 from policyd.webhooks.reach.policy_reach import reach
 
 if TYPE_CHECKING:
-    from policyd.cluster.commands import Objects
     from policyd.cluster.objects import ObjectClient
     from policyd.cluster.watching import Watched
 
@@ -126,7 +126,7 @@ class _Watch:
                     _log(f"{change.label} {change.what}")
         return changes
 
-    def _changes(self, objects: "Objects") -> Iterator[ConfigurationChange]:
+    def _changes(self, objects: Objects) -> Iterator[ConfigurationChange]:
         assert self.loaded is not None
         given, options, force = self.given, self.given.options, self.force
         if given.mode is None:
