@@ -228,7 +228,10 @@ def command(
         summary = f"{documents}: {counted(errors, 'error')}, {len(found) - errors} advice"
         click.echo(summary, err=True)
         if target is not None:
-            _print_needs(sources)
+            # The version that each policy needs, unless it is the oldest supported one.
+            for need in needed_by_policy(checked_expressions(sources)):
+                where = f"{need.document.kind} {need.document.name}"
+                click.echo(f"{where} needs Kubernetes {need.version}: {need.what}", err=True)
     for each in unread:
         echo_warning(each)
     if errors or (found and fail_on == "advice"):
@@ -245,13 +248,6 @@ def _left_in_cluster(
 
     with cluster_reader(kubeconfig, context) as reader, counting() as advance:
         return [*leftovers(reader, sources.of_kind("Policy"), unread, advance)]
-
-
-def _print_needs(sources: Sources) -> None:
-    """Print the version that each policy needs, unless it is the oldest supported one."""
-    for need in needed_by_policy(checked_expressions(sources)):
-        where = f"{need.document.kind} {need.document.name}"
-        click.echo(f"{where} needs Kubernetes {need.version}: {need.what}", err=True)
 
 
 def _find(

@@ -12,7 +12,15 @@ import click
 
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.cli.shared.authorizer import AUTHORIZER
-from policyd.cli.shared.output import counted, echo_json, fields_json, format_option, styled, within
+from policyd.cli.shared.output import (
+    counted,
+    echo_json,
+    fields_json,
+    format_option,
+    one_line,
+    styled,
+    within,
+)
 from policyd.cli.shared.policy_options import enforce_all_option, loaded, policies_option
 from policyd.cli.shared.settings import option
 from policyd.cli.shared.terminal.progress import with_progress
@@ -152,9 +160,8 @@ def _table(found: list[_Changed], verbose: bool) -> None:
     for each, times in rows:
         change = each.change
         what = styled(f"{change.what:<{wide}}", fg=_COLOURS.get(change.what, "yellow"))
-        message = " ".join(change.message.split())
         cells = (what, f"{1 if verbose else times:>5}", f"{change.policy or '-':<{width}}")
-        example = f"{each.request} ({each.place}): {message}"
+        example = f"{each.request} ({each.place}): {one_line(change.message)}"
         click.echo(table_row(cells, example, columns))
 
 

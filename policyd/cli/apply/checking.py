@@ -97,14 +97,11 @@ class ManifestOptions:
 
     def problems_of(self, manifests: Manifests) -> list[Problem]:
         """Return the problems of the files to check, with the option that helps."""
-        found = manifests.problems
-        return list(map(_with_option, found)) if self.changed is None else found
-
-
-def _with_option(problem: Problem) -> Problem:
-    if not problem.hint.startswith(LEAVE_OUT):
-        return problem
-    return replace(problem, hint=f"{problem.hint}; --skip-no-objects skips such files")
+        option = "" if self.changed is not None else "; --skip-no-objects skips such files"
+        return [
+            replace(each, hint=each.hint + option) if each.hint.startswith(LEAVE_OUT) else each
+            for each in manifests.problems
+        ]
 
 
 class BuiltReview(NamedTuple):

@@ -13,6 +13,7 @@ from policyd.cli.shared.output import (
     diff_lines,
     echo_json,
     fields_json,
+    one_line,
     shortest,
     styled,
 )
@@ -86,14 +87,21 @@ def _text(checked: Sequence[CheckedObject], options: ReportOptions) -> None:
 def _rows(checked: CheckedObject, options: ReportOptions) -> Iterator[Row]:
     label = checked.document.label
     for finding in checked.findings:
-        message = _joined(with_field(finding.field, _message(finding)))
+        message = one_line(with_field(finding.field, _message(finding)))
         where = _place(checked, finding.field)
-        yield (_result(finding), label, where, finding.policy or "-", message)
+        erred = finding.error and finding.outcome == "deny"
+        yield (
+            "error" if erred else _WORDS[finding.outcome],
+            label,
+            where,
+            finding.policy or "-",
+            message,
+        )
     for held in checked.admission.held:
         message = f"{held.places} (not applied: {held.rollout})"
         yield ("would mutate", label, _place(checked), held.policy, message)
     for error in checked.admission.ignored:
-        message = _joined(with_field(error.field, error.message))
+        message = one_line(with_field(error.field, error.message))
         yield ("ignored", label, _place(checked, error.field), error.policy, message)
     if options.verbose and checked.admission.allowed:
         names = checked.admission.matched
@@ -107,18 +115,10 @@ def _place(checked: CheckedObject, field: str = "") -> str:
     return ":".join(str(part) for part in place if part)
 
 
-def _result(finding: Violation) -> str:
-    return "error" if finding.error and finding.outcome == "deny" else _WORDS[finding.outcome]
-
-
 def _message(finding: Violation) -> str:
     if not finding.rollout:
         return finding.message
     return f"{finding.message} (not enforced: {finding.rollout})"
-
-
-def _joined(message: str) -> str:
-    return " ".join(message.split())
 
 
 def _row_text(row: Row, widths: Sequence[int], columns: int | None) -> str:

@@ -4,6 +4,7 @@ prints. Measures nothing.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from math import inf
 from pathlib import Path
 
 import click
@@ -52,7 +53,8 @@ class SavingOptions:
         if self.save is not None:
             now.write(self.save)
         changes = [] if former is None else _changes(now, former)
-        slower = [each.name for each in changes if self._is_slower(each)]
+        most = inf if self.threshold is None else self.threshold
+        slower = [each.name for each in changes if each.slower_than(most)]
         if form == "json":
             compared = {
                 "file": str(self.compare),
@@ -68,9 +70,6 @@ class SavingOptions:
             for line in self._compared(now, former, changes, slower):
                 click.echo(line)
         return bool(slower)
-
-    def _is_slower(self, found: FigureChange) -> bool:
-        return self.threshold is not None and found.slower_than(self.threshold)
 
     def _compared(
         self, now: Saved, former: Saved, changes: Sequence[FigureChange], slower: Sequence[str]

@@ -70,7 +70,7 @@ def command(
         echo_wrapped(none_text(page, namespace, policy), err=True)
         return
     rows = table(page.rows)
-    show = row_json if form == "json" else rows.row
+    show = orjson.dumps if form == "json" else rows.row
     try:
         if form == "text":
             click.echo(rows.head())
@@ -87,11 +87,6 @@ _HEAD = ("TIME", "EFFECT", "POLICY", "REQUEST", "USER")
 # The columns that a table has room for before it has any row, and the widest ones.
 _LEAST = (20, 10, 24, 40, 16)
 _MOST = (24, 10, 40, 60, 40)
-
-
-def row_json(row: DenialRow) -> str:
-    """Return a denial as one line."""
-    return orjson.dumps(row).decode()
 
 
 def none_text(page: DenialPage, namespace: str | None, policy: str | None) -> str:

@@ -5,7 +5,7 @@ library's readline. Evaluates nothing itself.
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -162,18 +162,15 @@ def completions(line: str, session: Session) -> list[str]:
     found = _PARTIAL.search(line)
     partial = found.group() if found else ""
     before = line[: len(line) - len(partial)]
+    names: Iterable[str]
     if before.endswith(".?"):
         names = _members(_chain(before[:-2]), session, fields_only=True)
     elif before.endswith("."):
         names = _members(_chain(before[:-1]), session)
     else:
-        names = _globals(session)
+        known = (*ROOTS, *session.variables, *_LITERALS, *TYPE_NAMES, "has(")
+        names = (*known, *_functions()[""])
     return sorted({name for name in names if name.startswith(partial)})
-
-
-def _globals(session: Session) -> Iterator[str]:
-    yield from (*ROOTS, *session.variables, *_LITERALS, *TYPE_NAMES, "has(")
-    yield from _functions()[""]
 
 
 def _members(base: str, session: Session, *, fields_only: bool = False) -> Iterator[str]:

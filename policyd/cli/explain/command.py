@@ -24,7 +24,6 @@ from policyd.cli.shared.policy_options import (
     require_policies,
 )
 from policyd.cli.shared.request import (
-    GivenReview,
     RequestOptions,
     echo_unfit,
     read_source,
@@ -159,7 +158,8 @@ def command(
             echo_json({**(each.place if len(given) > 1 else {}), **stories_json(stories)})
             continue
         if len(given) > 1:
-            click.echo(("\n" if number else "") + _heading(each))
+            line = f"== {place_of(each.document)} {each.document.label} ==" if each.document else ""
+            click.echo(("\n" if number else "") + (line and styled(line, bold=True)))
         style = TreeStyle(readable_width(_WIDEST), everything)
         sent = each.review.get("request") or {}
         echo_wrapped(
@@ -175,9 +175,3 @@ def _errors(stories: Iterable[WebhookStory]) -> Iterator[tuple[list[str], str]]:
     for policy in (policy for story in stories for policy in story.policies):
         for visit in policy.visits:
             yield from (([policy.policy.name], each.error) for each in visit.mutations)
-
-
-def _heading(given: GivenReview) -> str:
-    """Return the line above the explanation of one of several objects: its place and name."""
-    document = given.document
-    return styled(f"== {place_of(document)} {document.label} ==", bold=True) if document else ""

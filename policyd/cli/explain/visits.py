@@ -28,7 +28,9 @@ class VisitText:
     def lines(self) -> Iterator[str]:
         """Yield what was evaluated, in order, with its results."""
         visit = self._visit
-        if visit.again and not self._style.everything and not _did(visit):
+        changed = any(each.operations or each.error for each in visit.mutations)
+        acted = changed or visit.findings or visit.ignored
+        if visit.again and not self._style.everything and not acted:
             yield "  reinvoked because the object changed: no further changes"
             return
         yield from self._head()
@@ -74,7 +76,10 @@ class VisitText:
         value = "stopped by a limit"
         if root.state == "done":
             value = shown(root.value, self._style.width - 40)
-        cost = styled(f"(cost {root.cost}{self._lifted(each)})", dim=True)
+        validation = each.label.startswith("spec.validations")
+        lifted = validation and _index(each.label) in self._visit.lifted
+        exempted = ", exempted by an exception" if lifted else ""
+        cost = styled(f"(cost {root.cost}{exempted})", dim=True)
         name = title(each, self._story)
         yield f"  {styled(mark, fg=colour, bold=True)} {name} = {value}  {cost}"
         for finding in findings:
@@ -90,11 +95,6 @@ class VisitText:
 
     def _text(self, finding: Finding) -> str:
         return with_field(field_of(finding, self._visit), finding.message)
-
-    def _lifted(self, each: Steps) -> str:
-        validation = each.label.startswith("spec.validations")
-        lifted = validation and _index(each.label) in self._visit.lifted
-        return ", exempted by an exception" if lifted else ""
 
     def _tree(self, each: Steps) -> Iterator[str]:
         """Yield the source of an expression, its subexpressions and the variables it computed."""
@@ -184,11 +184,6 @@ def unenforced(finding: Finding, story: PolicyStory) -> str:
     if not finding.rollout or story.held:
         return ""
     return styled(f"  (not enforced: {finding.rollout})", dim=True)
-
-
-def _did(visit: Visit) -> bool:
-    changed = any(each.operations or each.error for each in visit.mutations)
-    return bool(changed or visit.findings or visit.ignored)
 
 
 def _name_of(param: JSON) -> str:

@@ -128,7 +128,9 @@ def command(
     """
     if directory is not None and form == "yaml":
         raise click.UsageError("--format yaml prints the documents: leave out -o")
-    _require_namespaces((namespace, *excluded))
+    for name in filter(None, (namespace, *excluded)):
+        for error in dns_subdomain(name):
+            raise click.UsageError(f"{name!r} is no name of a namespace: {error}")
     sources = require_policies(load(paths, version=version), paths)
     options = RenderOptions(namespace=namespace, excluded_namespaces=excluded)
     namespaces = ExcludedNamespaces(compiler.compile_strict(sources), options)
@@ -153,12 +155,6 @@ def command(
         click.echo(f"wrote {counted(len(changed.written), 'file')} to {directory}", err=True)
     if strict and any(not each.whole for each in found):
         raise SystemExit(1)
-
-
-def _require_namespaces(names: Sequence[str]) -> None:
-    for name in filter(None, names):
-        for error in dns_subdomain(name):
-            raise click.UsageError(f"{name!r} is no name of a namespace: {error}")
 
 
 def _chosen(policies: Sequence[ExportedPolicy], names: Sequence[str]) -> list[ExportedPolicy]:

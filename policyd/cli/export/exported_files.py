@@ -1,5 +1,6 @@
 """Write exported policies to a directory: a file for each policy. Leaves files of others alone."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +29,8 @@ def write(directory: Path, texts: Mapping[Path, str], left: frozenset[str]) -> W
     ConfigError if a file of somebody else is in the way; then nothing has changed.
     """
     with file_errors(directory):
-        foreign = [directory / path for path in texts if not _may_write(directory / path)]
+        there = [file for path in texts if os.path.lexists(file := directory / path)]
+        foreign = [file for file in there if not _is_ours(file)]
         if foreign:
             listed = "\n".join(f"{each} was not written by policyd export" for each in foreign)
             raise ConfigError(f"{listed}\n  hint: move it, or choose another directory")
@@ -65,10 +67,6 @@ def _written_before(directory: Path) -> Iterator[Path]:
             for each in sorted((directory / inner).iterdir()):
                 if each.suffix == _SUFFIX and _is_ours(each):
                     yield each
-
-
-def _may_write(file: Path) -> bool:
-    return not (file.exists() or file.is_symlink()) or _is_ours(file)
 
 
 def _is_ours(file: Path) -> bool:

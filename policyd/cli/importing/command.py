@@ -178,7 +178,8 @@ def command(
     if read.problems:
         raise SystemExit(INCOMPLETE if live.cluster else 2)
     failed = strict and not all(each.imported.same for each in found)
-    if failed or (verify and any(_disagrees(each) for each in found)):
+    proofs = (proof for each in found if each.imported.documents for proof in each.proofs)
+    if failed or (verify and any(each.state == "disagrees" for each in proofs)):
         raise SystemExit(1)
 
 
@@ -202,10 +203,6 @@ def _proved(
     rows = zip(imports, rows_of(imports, proofs), strict=True)
     stray = [each for each in proofs if each.imported is None]
     return [ReportedImport(one, about) for one, about in rows], stray
-
-
-def _disagrees(one: ReportedImport) -> bool:
-    return bool(one.imported.documents) and any(each.state == "disagrees" for each in one.proofs)
 
 
 def _print(

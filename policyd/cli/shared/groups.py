@@ -94,7 +94,9 @@ class TableGroup(click.Group):
             return name, command, rest
         groups = _groups(ctx)
         names = [*(str(each.info_name) for each in groups[1:]), str(name)]
-        file = None if names[0] in _WITHOUT_PROJECT else _chosen(ctx)
+        file = None
+        if names[0] not in _WITHOUT_PROJECT:
+            file = ctx.meta[PROJECT] if PROJECT in ctx.meta else project_file(Path.cwd())
         if file is not None:
             # Imported here because most directories have no such file.
             from policyd.cli.shared.project import defaults
@@ -143,7 +145,3 @@ def project_file(directory: Path) -> Path | None:
         if (each / ".git").exists():
             return None
     return None
-
-
-def _chosen(context: click.Context) -> Path | None:
-    return context.meta[PROJECT] if PROJECT in context.meta else project_file(Path.cwd())

@@ -162,7 +162,10 @@ class Manifests:
         foreign = [problem for problem in wrong if problem.rule == NOT_AN_OBJECT]
         foreign += [_read_elsewhere(each) for each in whole if each.group in _READ_BY]
         broken = [problem for problem in wrong if problem.rule != NOT_AN_OBJECT]
-        self.problems += [_with_hint(problem, file.data) for problem in broken]
+        is_template = b"{{" in file.data
+        self.problems += [
+            replace(problem, hint=_TEMPLATE_HINT) if is_template else problem for problem in broken
+        ]
         if found:
             self.skipped += foreign
             self.skipped_documents += len(foreign)
@@ -314,8 +317,3 @@ def _read_elsewhere(document: Document) -> Problem:
     hint = _READ_BY.get(document.kind, _READ_BY[document.group])
     hint = hint.replace("FILE", shown(document.file))
     return Problem(message, document.file, line, column, hint=hint, rule=NOT_AN_OBJECT)
-
-
-def _with_hint(problem: Problem, data: bytes) -> Problem:
-    """Return the problem; a file with template actions gets the remedy."""
-    return replace(problem, hint=_TEMPLATE_HINT) if b"{{" in data else problem

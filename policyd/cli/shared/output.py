@@ -113,6 +113,11 @@ def shortest(file: str) -> str:
     return relative if len(relative) < len(file) else file
 
 
+def one_line(text: str) -> str:
+    """Return a text without line breaks and repeated blanks."""
+    return " ".join(text.split())
+
+
 def counted(number: int, noun: str, several: str = "") -> str:
     """Return ``1 error`` or ``2 errors``; ``several``: a plural that is not the noun and s."""
     return f"{number} {noun if number == 1 else several or f'{noun}s'}"

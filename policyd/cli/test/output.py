@@ -140,13 +140,10 @@ def _rows(each: PolicyCoverage, verbose: bool) -> Iterator[tuple[str, str, str, 
     name, share = each.document.name, f"{each.seen}/{each.wanted}"
     for part in each.parts:
         if part.missing:
-            yield f"{part.file}:{part.line}", name, share, _never(part)
+            never = f"{_named(part)}: {', '.join(part.missing)}"
+            yield f"{part.file}:{part.line}", name, share, never
     if verbose and each.seen == each.wanted:
         yield f"{each.document.file}:{each.document.place('metadata.name')[0]}", name, share, ""
-
-
-def _never(part: Part) -> str:
-    return f"{_named(part)}: {', '.join(part.missing)}"
 
 
 def _named(part: Part) -> str:

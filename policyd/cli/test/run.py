@@ -233,7 +233,12 @@ def _untested(
             continue
         policy = each.document
         line, column = policy.place("metadata.name")
-        naming = [s.file for s in suites if _tests(s, policy, sources)]
+        named = (policy.kind, policy.name)
+        naming = [
+            suite.file
+            for suite in suites
+            if any((one.kind, one.name) == named for one in suite_sources(suite, sources).documents)
+        ]
         if naming:
             text = f"no case of {', '.join(naming[:3])} matches {policy.label}"
             hint = (
@@ -244,8 +249,3 @@ def _untested(
             text = f"{policy.label} has no suite: no PolicyTest tests it"
             hint = "write suite.yaml beside it: a PolicyTest that names the policy under policies:"
         yield Problem(text, policy.file, line, column, hint=hint, rule="require-tests")
-
-
-def _tests(document: Document, policy: Document, sources: Sources) -> bool:
-    of_suite = suite_sources(document, sources).documents
-    return any((one.kind, one.name) == (policy.kind, policy.name) for one in of_suite)

@@ -148,7 +148,9 @@ def calls_text(calls: Calls, request: JSONObject) -> Iterator[str]:
             yield f"{title}:"
             for number, call in enumerate(listed, 1):
                 mark = f"{number}." if call.hook.mutates else "-"
-                yield f"  {mark} {_call_text(call, request)}"
+                notes = "; ".join((*_seen(call, request), *call.notes))
+                seen = f" ({notes})" if notes else ""
+                yield f"  {mark} {_named(call.hook)}: rules[{call.rule}] matches{seen}"
     if not shown:
         yield "no webhook is called"
     if calls.rejection is not None:
@@ -162,7 +164,8 @@ def calls_text(calls: Calls, request: JSONObject) -> Iterator[str]:
         if others:
             yield f"{title}:"
             for each in others:
-                yield f"  - {_kind(each.hook)} {_named(each.hook)}: {each.reason}"
+                kind = "mutating" if each.hook.mutates else "validating"
+                yield f"  - {kind} {_named(each.hook)}: {each.reason}"
                 yield from (f"      {other}" for other in each.others)
 
 
@@ -198,22 +201,12 @@ def _request_text(request: JSONObject) -> str:
     return f"{request.get('operation', '')} {name} {where} ({served})".replace("  ", " ")
 
 
-def _call_text(call: HookCall, request: JSONObject) -> str:
-    notes = [*_seen(call, request), *call.notes]
-    shown = f" ({'; '.join(notes)})" if notes else ""
-    return f"{_named(call.hook)}: rules[{call.rule}] matches{shown}"
-
-
 def _seen(call: HookCall, request: JSONObject) -> Iterator[str]:
     """Yield as what the webhook sees the request, if not as what the client sent."""
     wanted = request.get("requestResource") or request.get("resource") or {}
     group, version, name = call.resource
     if (wanted.get("group", ""), wanted.get("version", "")) != (group, version):
         yield f"as {name} of {group}/{version}" if group else f"as {name} of {version}"
-
-
-def _kind(hook: Hook) -> str:
-    return "mutating" if hook.mutates else "validating"
 
 
 def _named(hook: Hook) -> str:

@@ -105,7 +105,9 @@ def synchronized(
         path = path_of(kind, name)
         before = current(objects, path)
         if kind in by_kind:
-            body = _beside_other(by_kind[kind], before)
+            # Another tool, such as Helm, may have set the label to its own name.
+            ours = maker(before or {}) in ("", POLICYD)
+            body = by_kind[kind] if ours else without_maker(by_kind[kind])
             yield applied(objects, path, body, before, force=force, dry_run=dry_run)
         elif before is not None and before.get("webhooks"):
             ours = is_ours(before)
@@ -125,13 +127,10 @@ def applied(
 ) -> ConfigurationChange:
     """Apply one object; ``before`` is what is stored of it."""
     after = objects.apply(path, body, MANAGER, force=force, dry_run=dry_run)
-    what = _what(before, after)
+    what: Outcome = "configured" if before is not None else "created"
+    if before is not None and shown(before) == shown(after):
+        what = "unchanged"
     return ConfigurationChange(body["kind"], body["metadata"]["name"], what, before, after)
-
-
-def _beside_other(body: JSONObject, before: JSONObject | None) -> JSONObject:
-    """Leave out the label that another tool, such as Helm, has set to its own name."""
-    return body if maker(before or {}) in ("", POLICYD) else without_maker(body)
 
 
 def is_ours(configuration: JSONObject) -> bool:
@@ -146,16 +145,8 @@ def has_labels(configuration: JSONObject) -> bool:
     return LABELS.items() <= labels_in(configuration).items()
 
 
-def _what(before: JSONObject | None, after: JSONObject) -> Outcome:
-    if before is None:
-        return "created"
-    return "unchanged" if shown(before) == shown(after) else "configured"
-
-
-def shown(configuration: JSONObject | None) -> JSONObject:
+def shown(configuration: JSONObject) -> JSONObject:
     """Return a configuration without what the API server notes about it."""
-    if configuration is None:
-        return {}
     noted = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "uid")
     metadata = {key: value for key, value in configuration["metadata"].items() if key not in noted}
     return {**configuration, "metadata": metadata}

@@ -82,7 +82,8 @@ class Expressions:
         if "reads" in self._unread:
             self._reads = {"reads": DYN}
         self._version = version
-        self._items = ItemFields({name: _depth(type_) for name, type_ in self._reads.items()})
+        depths = {name: 2 if each is INDEX else 1 for name, each in self._reads.items()}
+        self._items = ItemFields(depths)
         self._keys: dict[FieldPath, frozenset[KeyPath]] = {}
         self._whole: set[str] = set()  # names that are used otherwise than to look up a key
         self._state = NO_VARIABLES
@@ -293,10 +294,6 @@ class Expressions:
 @cache
 def _any_value() -> Program:
     return Environment().compile("dyn(null)")
-
-
-def _depth(type_: Type) -> int:
-    return 2 if type_ is INDEX else 1
 
 
 _OBJECTS = frozenset(("object", "oldObject"))

@@ -106,7 +106,7 @@ def _translate(fault: shapes.ShapeFault, model: type[Model]) -> FormProblem:
     if kind in _EXPECTED:
         message = f"expected {_EXPECTED[kind]}, got {_named(value)}"
         known = value_instead(path, value) if isinstance(value, str) else ""
-        if instead := type_instead(path, _named(value)):
+        if instead := _table("types").get(_field(path), {}).get(_named(value), ""):
             return FormProblem(path, message, instead)
         if kind == shapes.LIST and isinstance(value, str):
             items = (each.strip() for each in value.split(","))
@@ -279,11 +279,6 @@ def field_instead(kind: str, path: FieldPath) -> str:
 def value_instead(path: FieldPath, value: str) -> str:
     """Return the value to write for one of another tool; empty if unknown."""
     return _table("values").get(_field(path), {}).get(value.lower(), "")
-
-
-def type_instead(path: FieldPath, named: str) -> str:
-    """Return the remedy for a value of this type, as messages call it; empty if unknown."""
-    return _table("types").get(_field(path), {}).get(named, "")
 
 
 def _field(path: FieldPath) -> str:

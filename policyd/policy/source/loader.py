@@ -21,7 +21,7 @@ from policyd.policy.source.budget import MAX_DEPTH, POLICIES, OverBudget, Source
 from policyd.policy.source.files import Bundle, SourceFile, is_source, read, unreadable
 from policyd.policy.source.fixtures import Outside, inside, read_beside
 from policyd.policy.source.json_text.encoding import json_bytes
-from policyd.policy.source.lint_comments import MARK, LintComment, comments_in
+from policyd.policy.source.lint_comments import MARK, comments_in
 from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.policy.source.mistakes.duplicates import Origins, origins_of, without_duplicates
 from policyd.policy.source.mistakes.near_misses import defined_kinds, near_miss
@@ -174,7 +174,12 @@ def load_files(
         tuple(used),
         tuple(found),
         _generation(files),
-        tuple(_comments(files, breathe)),
+        tuple(
+            comment
+            for file in files
+            if MARK in file.data and not file.confined  # nothing of a team is advised about
+            for comment in comments_in(file.name, file.data, breathe)
+        ),
         version,
         tuple(unused),
     )
@@ -198,12 +203,6 @@ def _modelled(
             return [], [*broken, over_budget(file.name, error)]
         found.append(with_model(each))
     return found, broken
-
-
-def _comments(files: Iterable[SourceFile], breathe: Callable[[], None]) -> Iterator[LintComment]:
-    for file in files:
-        if MARK in file.data and not file.confined:  # nothing of a team is advised about
-            yield from comments_in(file.name, file.data, breathe)
 
 
 def _fixtures(by_file: dict[str, tuple[list[Document], list[Problem]]]) -> Iterator[str]:

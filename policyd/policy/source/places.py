@@ -326,13 +326,9 @@ def _start(node: yaml.Node, chunk: Chunk) -> tuple[int, int]:
     if not isinstance(node, yaml.ScalarNode):
         return line + 1, column + 1
     if node.style in ("|", ">"):
-        return line + 2, _block_indent(chunk.lines[line + 1 : node.end_mark.line]) + 1
+        rows = chunk.lines[line + 1 : node.end_mark.line]
+        first = next((each for each in rows if each.strip()), "")
+        return line + 2, len(first) - len(first.lstrip(" ")) + 1
     end = node.end_mark.column if node.end_mark.line == line else None
     column = after_properties(chunk.lines[line][:end], column)
     return line + 1, column + (2 if node.style in ("'", '"') else 1)
-
-
-def _block_indent(lines: tuple[str, ...]) -> int:
-    """Return the indentation of a block scalar: its first non-blank line's."""
-    first = next((each for each in lines if each.strip()), "")
-    return len(first) - len(first.lstrip(" "))
