@@ -218,7 +218,10 @@ def command(
             sources, found = after
     unread: list[Problem] = []
     if cluster:
-        left = _left_in_cluster(kubeconfig, context, sources, unread)
+        from policyd.leftovers.finding import leftovers
+
+        with cluster_reader(kubeconfig, context) as reader, counting() as advance:
+            left = [*leftovers(reader, sources.of_kind("Policy"), unread, advance)]
         found += suppress(left, sources.lint_comments, disabled)[0]
     if not diff:
         _write(form, found)
@@ -238,16 +241,6 @@ def command(
         raise SystemExit(1)
     if unread:
         raise SystemExit(INCOMPLETE)
-
-
-def _left_in_cluster(
-    kubeconfig: Path | None, context: str | None, sources: Sources, unread: list[Problem]
-) -> list[Problem]:
-    """Return what other engines left; ``unread`` gets what could not be read."""
-    from policyd.leftovers.finding import leftovers
-
-    with cluster_reader(kubeconfig, context) as reader, counting() as advance:
-        return [*leftovers(reader, sources.of_kind("Policy"), unread, advance)]
 
 
 def _find(

@@ -1,7 +1,5 @@
 """``policyd review``: reads an AdmissionReview and prints its answer. Starts no server."""
 
-import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -12,6 +10,7 @@ from policyd.admission.engine import Webhook
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.api.policy_set import PolicySet
 from policyd.cli.shared.authorizer import AUTHORIZER
+from policyd.cli.shared.output import answer_lines
 from policyd.cli.shared.policy_options import (
     echo_failed_operations,
     echo_unbound,
@@ -33,7 +32,6 @@ from policyd.cli.shared.settings import option
 from policyd.cli.shared.version import version_option
 from policyd.errors import ReviewError
 from policyd.json_types import JSON, JSONObject
-from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.versions import KubernetesVersion
 
 _EPILOG = """\b
@@ -101,7 +99,17 @@ def command(
         policies = policies.enforced
     policies = policies.reading(request.others())
     if jsonl:
-        _answer_lines(policies, webhook, request, authorizer, file)
+
+        def answered(line: bytes) -> JSON:
+            try:
+                given = GivenReview(_decoded(line, request), None)
+                namespace = request.namespace(given, policies.namespaces, several=True)
+                chosen = policies if namespace is None else policies.with_namespaces([namespace])
+                return PolicySet(chosen).review(line, webhook, authorizer=authorizer)
+            except ReviewError as error:
+                return {"error": str(error)}
+
+        answer_lines(file, answered)
         return
     source = read_source(file)
     if as_object or holds_manifests(source):
@@ -143,24 +151,3 @@ def _decoded(body: bytes, request: RequestOptions) -> JSONObject:
     they are checked as the server does. Raises ReviewError.
     """
     return {} if request.namespaces.labels is None else read_object(body, "the review")
-
-
-def _answer_lines(
-    policies: CompiledPolicySet,
-    webhook: Webhook,
-    request: RequestOptions,
-    authorizer: Authorizer | None,
-    lines: Iterable[bytes],
-) -> None:
-    for line in lines:
-        if not line.strip():
-            continue
-        try:
-            given = GivenReview(_decoded(line, request), None)
-            namespace = request.namespace(given, policies.namespaces, several=True)
-            chosen = policies if namespace is None else policies.with_namespaces([namespace])
-            answer: JSON = PolicySet(chosen).review(line, webhook, authorizer=authorizer)
-        except ReviewError as error:
-            answer = {"error": str(error)}
-        sys.stdout.buffer.write(orjson.dumps(answer) + b"\n")
-        sys.stdout.buffer.flush()

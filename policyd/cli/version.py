@@ -49,7 +49,10 @@ def command(*, form: str) -> None:
     """Print the versions of policyd and of what it runs on, and what is installed with it."""
     root = Path(policyd.__file__).resolve().parents[1]
     commit = _of_checkout(root) if (root / ".git").exists() else _of_installation()
-    extras = {name: all(map(_is_installed, needed)) for name, needed in EXTRAS.items()}
+    extras = {
+        name: all(any(metadata.distributions(name=each)) for each in needed)
+        for name, needed in EXTRAS.items()
+    }
     found: JSONObject = {
         "version": policyd.__version__,
         "commit": commit or None,
@@ -65,14 +68,6 @@ def command(*, form: str) -> None:
     click.echo(f"Python {found['python']}, core compiled by Cython {CYTHON}")
     click.echo(f"Kubernetes {SPAN}, by default {NEWEST}")
     click.echo(f"extras: {', '.join(name for name in extras if extras[name]) or 'none'}")
-
-
-def _is_installed(distribution: str) -> bool:
-    try:
-        metadata.distribution(distribution)
-    except metadata.PackageNotFoundError:
-        return False
-    return True
 
 
 def _of_checkout(root: Path) -> str:

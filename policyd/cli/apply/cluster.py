@@ -1,6 +1,5 @@
 """``policyd apply --cluster``: its options, and the output of a scan. Evaluates no policy."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import click
@@ -30,20 +29,16 @@ def scan_cluster(options: ClusterOptions, run: ApplyRun) -> int:
         warn(text)
     write(run.report, report.checked, report.tally)
     if run.report.form == "text":
-        for note in _notes(report.left_out, report.idle):
-            click.echo(note, err=True)
+        if report.left_out:
+            objects = counted(report.left_out, "object")
+            note = "skipped: the same policies check their owners (--owned checks them too)"
+            click.echo(f"{objects} {note}", err=True)
+        if report.idle:
+            idle = few(report.idle, _NAMED)
+            click.echo(f"policies that match no CREATE request in this scan: {idle}", err=True)
     if report.tally.fails(run.report.fail_on):
         return 1
     return INCOMPLETE if report.unread else 0
-
-
-def _notes(left_out: int, idle: list[str]) -> Iterator[str]:
-    """Yield what the summary does not show: skipped objects and policies without effect."""
-    if left_out:
-        objects = counted(left_out, "object")
-        yield f"{objects} skipped: the same policies check their owners (--owned checks them too)"
-    if idle:
-        yield f"policies that match no CREATE request in this scan: {few(idle, _NAMED)}"
 
 
 _OPTIONS = (

@@ -1,7 +1,7 @@
 """``policyd eval``: evaluates CEL expressions against JSON or YAML. Evaluates no policy."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -20,7 +20,7 @@ from policyd.cel.estimate.sizes import measured
 from policyd.cel.types.types import DYN
 from policyd.cli.eval.common import compile_error, declaring, error_text, estimate_text, values_of
 from policyd.cli.shared.authorizer import AUTHORIZER, UserAuthorizer
-from policyd.cli.shared.output import styled
+from policyd.cli.shared.output import answer_lines, styled
 from policyd.cli.shared.request import content, name_of
 from policyd.cli.shared.settings import GROUP_NAME, USER_NAME, option
 from policyd.cli.shared.values import to_json
@@ -155,10 +155,16 @@ def command(
             return evaluate(text, values, mode=mode, version=version, typing=typing, **options)
 
         defaults: JSONObject = {"expression": expression, "variables": {}, "version": str(version)}
-        _answer_lines(file or sys.stdin.buffer, defaults, evaluated)
+        lines = file or sys.stdin.buffer
+        answer_lines(lines, lambda line: _answer_line(line, defaults, evaluated))
         return
     if expression is None:
-        _run_session(given, user_authorizer, version)
+        if not sys.stdin.isatty():
+            raise click.UsageError("Missing argument 'EXPRESSION' (or --jsonl).")
+        from policyd.cli.eval.repl import repl
+        from policyd.cli.eval.session import Session
+
+        repl(Session(given, user_authorizer, version=version))
         return
     expression = encodable(expression)  # Go reads bytes that are not UTF-8 in the same way
     try:
@@ -172,38 +178,17 @@ def command(
     if "estimate" in answer:
         click.echo(_cost_text(answer), err=True)
     if "error" in answer:
-        click.echo(_failure(answer, expression, given, user_authorizer, version), err=True)
+        failure = error_text(answer["error"])
+        if "cost" in answer:  # no limit ended the evaluation: show the place of the error
+            from policyd.cli.eval.session import Session  # which traces
+
+            session = Session(given, user_authorizer, version=version)
+            failure = "\n".join(session.answer(expression))
+        click.echo(failure, err=True)
         if user_authorizer is None and _NO_AUTHORIZER in answer["error"]:
             click.echo(f"  {styled('hint', fg='cyan')}: {_AUTHORIZER_HINT}", err=True)
         raise SystemExit(1)
     click.echo(json_bytes(answer["value"]))
-
-
-def _failure(
-    answer: JSONObject,
-    expression: str,
-    given: JSONObject,
-    user_authorizer: UserAuthorizer | None,
-    version: KubernetesVersion,
-) -> str:
-    """Return an error, with its place in the expression unless a limit ended the evaluation."""
-    if "cost" not in answer:
-        return error_text(answer["error"])
-    from policyd.cli.eval.session import Session  # which traces
-
-    return "\n".join(Session(given, user_authorizer, version=version).answer(expression))
-
-
-def _run_session(
-    given: JSONObject, user_authorizer: UserAuthorizer | None, version: KubernetesVersion
-) -> None:
-    """Start an interactive session, if standard input is a terminal."""
-    if not sys.stdin.isatty():
-        raise click.UsageError("Missing argument 'EXPRESSION' (or --jsonl).")
-    from policyd.cli.eval.repl import repl
-    from policyd.cli.eval.session import Session
-
-    repl(Session(given, user_authorizer, version=version))
 
 
 def _cost_text(answer: JSONObject) -> str:
@@ -223,23 +208,10 @@ def _variable(text: str) -> tuple[str, Any]:
         raise click.BadParameter(str(error), param_hint="--var") from None
 
 
-def _answer_lines(
-    lines: Iterable[bytes], defaults: JSONObject, evaluated: Callable[..., JSONObject]
-) -> None:
-    """Write one answer per line and flush it: another program may wait for it. ``defaults``: of the
-    fields of a line.
-    """
-    for line in lines:
-        if not line.strip():
-            continue
-        answer = _answer_line(line, defaults, evaluated)
-        sys.stdout.buffer.write(json_bytes(answer) + b"\n")
-        sys.stdout.buffer.flush()
-
-
 def _answer_line(
     line: bytes, defaults: JSONObject, evaluated: Callable[..., JSONObject]
 ) -> JSONObject:
+    """Return the answer to a line; ``defaults``: of its fields."""
     try:
         message = orjson.loads(line)
     except orjson.JSONDecodeError as error:

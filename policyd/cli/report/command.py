@@ -20,7 +20,6 @@ from policyd.cluster import missing, open_reader
 from policyd.cluster.commands import open_objects
 from policyd.errors import ConfigError
 from policyd.reports import rendering
-from policyd.reports.summary import Summary
 from policyd.versions import KubernetesVersion
 
 TIMEOUT = 60.0  # seconds for a page of a list, or a report, with all retries
@@ -141,19 +140,14 @@ def command(
             )
             with counting() as advance:
                 summary = run.run(advance)
-    _warn(summary)
-    rendering.write(summary, form, output)
-    raise SystemExit(0 if summary.complete else INCOMPLETE)
-
-
-def _warn(summary: Summary) -> None:
-    """Print the problems of a run."""
     for each in summary.problems:
         warn(each)
     if summary.more_problems:
         warn(f"{summary.more_problems} more problems")
     if summary.interrupted:
         warn(_INTERRUPTED)
+    rendering.write(summary, form, output)
+    raise SystemExit(0 if summary.complete else INCOMPLETE)
 
 
 @contextmanager

@@ -86,7 +86,10 @@ class TableGroup(click.Group):
         """Find the command, with the project's defaults; suggest others for an unknown one."""
         unknown = args[0] not in self._table and not args[0].startswith("-")
         if unknown and not ctx.resilient_parsing:
-            suggestion = self._suggestion(args[0])
+            import difflib  # only for what is misspelled
+
+            near = self.elsewhere.get(args[0]) or difflib.get_close_matches(args[0], self._table)
+            suggestion = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
             raise click.UsageError(f"No such command {args[0]!r}.{suggestion}", ctx)
         name, command, rest = super().resolve_command(ctx, args)
         ctx.meta[ARGUMENTS] = list(rest)
@@ -123,12 +126,6 @@ class TableGroup(click.Group):
         """Write the table: click would import every command for its help."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in self._table.items()])
-
-    def _suggestion(self, name: str) -> str:
-        import difflib  # only for what is misspelled
-
-        near = self.elsewhere.get(name) or difflib.get_close_matches(name, self._table)
-        return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 def _groups(context: click.Context) -> list[click.Context]:

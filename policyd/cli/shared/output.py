@@ -2,7 +2,8 @@
 
 import difflib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from policyd.cli.shared.settings import AddOption, option
 from policyd.cli.shared.terminal.color import preferred
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.errors import Problem
-from policyd.json_types import JSONObject
+from policyd.json_types import JSON, JSONObject
 from policyd.policy.model.base import camel
 from policyd.policy.source.json_text.encoding import json_bytes
 
@@ -98,6 +99,14 @@ def colored_diff(lines: Iterable[str], removed: str = "red", added: str = "green
 def echo_json(value: Any, *, err: bool = False) -> None:
     """Print a JSON value, indented."""
     click.echo(json_bytes(value, indent=2), err=err)
+
+
+def answer_lines(lines: Iterable[bytes], answered: Callable[[bytes], JSON]) -> None:
+    """Print the answer to each line as a line, and flush it: another program may wait for it."""
+    for line in lines:
+        if line.strip():
+            sys.stdout.buffer.write(json_bytes(answered(line)) + b"\n")
+            sys.stdout.buffer.flush()
 
 
 def fields_json(of: object, *names: str) -> JSONObject:

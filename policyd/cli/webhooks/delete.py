@@ -70,13 +70,21 @@ def command(
                 else filter(None, (current(objects, path_of(kind, name)) for name in names))
             )
         ]
-        _check(found)
+        for change in found:
+            if change.before is not None and not has_labels(change.before):
+                raise ConfigError(
+                    f"{change.label} does not have the labels of policyd ({OURS})\n"
+                    f"  hint: delete it with kubectl delete {change.kind.lower()} {change.name}"
+                )
         found += _placed(objects, names)
         if not found:
             click.echo("there is nothing to delete", err=True)
             return
         if not yes:
-            _confirm(found)
+            for change in found:
+                click.echo(change.label, err=True)
+            if not click.confirm("Delete them? No policy is enforced without them.", err=True):
+                raise SystemExit(1)
         for change in found:
             if change.before is not None and (change.kind in POLICIES or not everything):
                 objects.delete(_path(change.before), uid=change.before["metadata"]["uid"])
@@ -113,19 +121,3 @@ def _placed(objects: Objects, names: Sequence[str]) -> list[ConfigurationChange]
 def _path(found: JSONObject) -> str:
     kind, name = key_of(found)
     return path_of(kind, name) if kind in RESOURCES else document_path(found)
-
-
-def _check(found: Sequence[ConfigurationChange]) -> None:
-    for change in found:
-        if change.before is not None and not has_labels(change.before):
-            raise ConfigError(
-                f"{change.label} does not have the labels of policyd ({OURS})\n"
-                f"  hint: delete it with kubectl delete {change.kind.lower()} {change.name}"
-            )
-
-
-def _confirm(found: Sequence[ConfigurationChange]) -> None:
-    for change in found:
-        click.echo(change.label, err=True)
-    if not click.confirm("Delete them? No policy is enforced without them.", err=True):
-        raise SystemExit(1)

@@ -47,6 +47,11 @@ class InTreeState:
     refused: Mapping[PolicyPart, str]
 
     @property
+    def documents(self) -> dict[Key, JSONObject]:
+        """Return the documents that are wanted."""
+        return {key_of(each): each for part in self.plan.wanted.values() for each in part}
+
+    @property
     def in_force(self) -> frozenset[PolicyPart]:
         """Return the parts that are stored as they are wanted."""
         return self.plan.in_force(self.stored)

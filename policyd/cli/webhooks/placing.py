@@ -48,13 +48,12 @@ def would_change(
     plan, stored = state.plan, state.stored
     left = configurations(state.policies.without(plan.placement.in_tree), options)
     yield from synchronized(objects, left, options.name, force=True, dry_run=True)
-    documents = {key_of(each): each for part in plan.wanted.values() for each in part}
-    for key, each in documents.items():
+    for key, each in state.documents.items():
         before = stored.get(key)
         if before is None or not in_step(before, each):
             yield applied(objects, path_of(each), each, before, force=True, dry_run=True)
     for step in removals(plan.wanted, stored, options.name):
-        if key_of(step.document) not in documents:
+        if key_of(step.document) not in state.documents:
             yield _deleted(step)
 
 
@@ -95,7 +94,10 @@ class Placing:
             if not self._pause(WIDE_SECONDS):
                 return
             for step in surplus:
-                yield self._delete(step)
+                uid = step.document["metadata"]["uid"]
+                self._objects.delete(path_of(step.document), uid=uid)
+                del self._stored[key_of(step.document)]
+                yield _deleted(step)
             if not self._pause(BINDING_SECONDS):
                 return
         for step in policy_writes(self._plan.wanted, self._stored):
@@ -140,7 +142,7 @@ class Placing:
     def _wait_until_seen(self) -> bool:
         if not self._pause(SEEN_SECONDS):
             return False
-        wanted = {key_of(each) for part in self._plan.wanted.values() for each in part}
+        wanted = self._state.documents
         stored = stored_documents(self._objects, self._state.served)
         placed = [each for key, each in stored.items() if key in wanted]
         for each in placed:
@@ -171,11 +173,6 @@ class Placing:
         assert change.after is not None
         self._stored[key_of(step.document)] = change.after
         return change
-
-    def _delete(self, step: DocumentStep) -> ConfigurationChange:
-        self._objects.delete(path_of(step.document), uid=step.document["metadata"]["uid"])
-        del self._stored[key_of(step.document)]
-        return _deleted(step)
 
 
 def _deleted(step: DocumentStep) -> ConfigurationChange:

@@ -105,14 +105,13 @@ def _placement_json(found: InTreeState) -> list[JSONObject]:
 
 def _misplaced(found: InTreeState, registration: str) -> Iterator[str]:
     """Yield how the placed documents of a cluster differ from those that it should have."""
-    documents = [each for part in found.plan.wanted.values() for each in part]
-    for each in documents:
-        there = found.stored.get(key_of(each))
+    wanted = found.documents
+    for key, each in wanted.items():
+        there = found.stored.get(key)
         if there is None:
-            yield f"there is no {label_of(key_of(each))}"
+            yield f"there is no {label_of(key)}"
         elif not in_step(there, each):
-            yield f"{label_of(key_of(each))} is not what would be applied"
-    wanted = {key_of(each) for each in documents}
+            yield f"{label_of(key)} is not what would be applied"
     for step in removals(found.plan.wanted, found.stored, registration):
         if key_of(step.document) not in wanted:
             yield f"{label_of(key_of(step.document))} is not needed"

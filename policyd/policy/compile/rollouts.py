@@ -69,6 +69,11 @@ def number_of(policy: str, namespace: str, kind: str, name: str) -> int:
 def compile_rollout(rollout: PolicyRollout) -> CompiledRollout:
     """Compile the rollout of a policy."""
     enforce = rollout.enforce
+    given: JSONObject = {
+        "enforce": enforce.plain_given(()),
+        "otherwise": list(rollout.otherwise),
+        **({} if rollout.until is None else {"until": rollout.plain()["until"]}),
+    }
     selector = enforce.namespace_selector
     namespaces = None
     if selector is not None:
@@ -81,7 +86,7 @@ def compile_rollout(rollout: PolicyRollout) -> CompiledRollout:
         nowhere=selector is None and enforce.percent is None and not enforce.new_only,
         otherwise=rollout.otherwise,
         until=rollout.until,
-        given=_given(rollout),
+        given=given,
     )
 
 
@@ -149,12 +154,6 @@ def readable_rollout(policy: Document) -> CompiledRollout | None:
     if any(problem.path.startswith("spec.rollout") for problem in policy.problems):
         return None
     return compile_rollout(PolicyRollout.validated(given))
-
-
-def _given(rollout: PolicyRollout) -> JSONObject:
-    enforce: JSONObject = rollout.enforce.plain_given(())
-    shown: JSONObject = {"enforce": enforce, "otherwise": list(rollout.otherwise)}
-    return shown if rollout.until is None else {**shown, "until": rollout.plain()["until"]}
 
 
 def _wrong(name: str, policy: Document | None, first: Document | None) -> str:

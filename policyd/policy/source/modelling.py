@@ -71,7 +71,9 @@ def only_exceptions(
 def _tag_problems(document: Document) -> Iterator[tuple[FieldPath, Problem]]:
     """Yield the values that YAML takes as tags, with their paths."""
     for tagged, written, line, column in document.origin.tagged():
-        whole = without_comment(written) if tagged.in_one_line() else ""
+        node = tagged.node
+        in_one_line = not node.style and node.start_mark.line == node.end_mark.line
+        whole = without_comment(written) if in_one_line else ""
         fix = Fix(whole, whole) if whole else None
         hint = quoted(written)
         problem = document.problem(FormProblem(tagged.path, tagged.message, hint, fix=fix))

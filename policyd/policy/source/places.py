@@ -106,7 +106,9 @@ class Origin:
             if step is None:
                 break
             key, held = step
-            written = _is_written(key, held, node, part)
+            # Else it is an alias: what it stands for is written before.
+            end = _ends(node)[int(part)] if key is held else key.end_mark.index
+            written = held.start_mark.index >= end
             if key is not held:
                 has_value = written and isinstance(held, yaml.ScalarNode) and held.value != ""
                 line, column = _start(held if has_value else key, self.chunk)
@@ -283,14 +285,6 @@ def _child(node: yaml.Node, part: str) -> tuple[yaml.Node, yaml.Node] | None:
                 if found is not None:
                     return found
     return None
-
-
-def _is_written(key: yaml.Node, held: yaml.Node, parent: yaml.Node, part: str) -> bool:
-    """Whether a value, or an item of a list, is written there. Else it is an alias: what it stands
-    for is written before.
-    """
-    end = _ends(parent)[int(part)] if key is held else key.end_mark.index
-    return bool(held.start_mark.index >= end)
 
 
 @functools.lru_cache(maxsize=64)

@@ -217,8 +217,9 @@ def _documents(
     for chunk, root, value in found:
         if value is None:
             continue  # an empty document between two separators
-        if _is_project(chunk.file, value):
-            continue
+        nameless = isinstance(value, dict) and not {"apiVersion", "kind"} & value.keys()
+        if nameless and PurePath(chunk.file).name == PROJECT_FILE:
+            continue  # the project file lies in a directory that may be read as a whole
         try:
             for within, item, default in _unrolled(value, budget):
                 raw = item if isinstance(item, dict) else {}
@@ -233,12 +234,6 @@ def _documents(
             error.line = chunk.line + 1
             return [], [over_budget(name, error)]
     return documents, problems
-
-
-def _is_project(file: str, value: Any) -> bool:
-    """Whether this is the project file, which lies in a directory that may be read as a whole."""
-    nameless = isinstance(value, dict) and not {"apiVersion", "kind"} & value.keys()
-    return nameless and PurePath(file).name == PROJECT_FILE
 
 
 def _unrolled(value: Any, budget: SourceBudget) -> Iterator[tuple[str, Any, tuple[str, str]]]:
