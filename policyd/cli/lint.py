@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from policyd.cli.shared.corrections import corrected_files, edit_text, write_changed
 from policyd.cli.shared.corrections import diff as difference
-from policyd.cli.shared.kubeconfig import CONTEXT, INCOMPLETE, KUBECONFIG, cluster_reader
+from policyd.cli.shared.kubeconfig import INCOMPLETE, Kubeconfig, kubeconfig_options
 from policyd.cli.shared.output import counted, echo_json, echo_problems, echo_warning, format_option
 from policyd.cli.shared.policy_options import NO_POLICIES_HINT, policy_paths, without_policies
 from policyd.cli.shared.reports import ReportEntry, ReportLevel, ReportRule, echo_report
@@ -164,8 +164,7 @@ def _list_rules(_: bool) -> None:
     "policies and exceptions without effect, and what policies in PATHS enforce a second time. "
     "The cluster is only read, and the current directory only if PATHS names it.",
 )
-@KUBECONFIG
-@CONTEXT
+@kubeconfig_options
 def command(
     *,
     paths: tuple[Path, ...],
@@ -178,8 +177,7 @@ def command(
     version: KubernetesVersion,
     target: KubernetesVersion | None,
     cluster: bool,
-    kubeconfig: Path | None,
-    context: str | None,
+    kube: Kubeconfig,
 ) -> None:
     """Report every error in your policies, plus advice. It needs no cluster.
 
@@ -220,7 +218,7 @@ def command(
     if cluster:
         from policyd.leftovers.finding import leftovers
 
-        with cluster_reader(kubeconfig, context) as reader, counting() as advance:
+        with kube.reader() as reader, counting() as advance:
             left = [*leftovers(reader, sources.of_kind("Policy"), unread, advance)]
         found += suppress(left, sources.lint_comments, disabled)[0]
     if not diff:

@@ -7,7 +7,7 @@ import click
 from policyd.bounded_text import few
 from policyd.cli.apply.checked import ApplyRun, ClusterOptions
 from policyd.cli.apply.output import write
-from policyd.cli.shared.kubeconfig import CONTEXT, INCOMPLETE, KUBECONFIG, cluster_reader
+from policyd.cli.shared.kubeconfig import INCOMPLETE, kubeconfig_options
 from policyd.cli.shared.output import counted, warn
 from policyd.cli.shared.settings import grouped, option
 from policyd.cli.shared.terminal.progress import counting
@@ -20,7 +20,7 @@ def scan_cluster(options: ClusterOptions, run: ApplyRun) -> int:
     # Imported here because only a scan needs it.
     from policyd.cli.apply.scan import ClusterScan
 
-    with cluster_reader(options.kubeconfig, options.context) as reader:
+    with options.kube.reader() as reader:
         if run.authorizer is None and run.requester.user is not None:
             run = replace(run, authorizer=reader)
         with counting() as advance:
@@ -45,8 +45,7 @@ _OPTIONS = (
     option(
         "--cluster", "Check the objects in a cluster instead of PATHS. The cluster is only read."
     ),
-    KUBECONFIG,
-    CONTEXT,
+    kubeconfig_options,
     option(
         "-n, --namespace NAME...",
         "Set the namespace of objects that name none. With --cluster: check only the objects "

@@ -186,7 +186,7 @@ def command(
         _require_manifests(manifests, form, diff=diff)
     elif requester.operation or requester.resource or manifests.given:
         raise click.UsageError(_OF_MANIFESTS)
-    version = version or (version_of(cluster.kubeconfig, cluster.context) if cluster else NEWEST)
+    version = version or (version_of(cluster.kube) if cluster else NEWEST)
     sources, found = loaded(paths, version)
     echo_unbound(sources)
     run = ApplyRun(

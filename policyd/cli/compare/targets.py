@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, cluster_reader, kubeconfig_file
+from policyd.cli.shared.kubeconfig import Kubeconfig, kubeconfig_options
 from policyd.cli.shared.manifests import is_namespace, read_manifests
 from policyd.cli.shared.settings import grouped, option
 from policyd.cli.webhooks.options import SERVICE, ca_bundle, configurations_among
@@ -39,6 +39,7 @@ class OtherWebhooks:
     ca_file: Path | None
     reach: Reach
     cluster: bool
+    kube: Kubeconfig
 
     def reports(self, stack: ExitStack) -> AuditReports | None:
         """Return the reports in the cluster, which are read until the stack closes; None without
@@ -46,8 +47,7 @@ class OtherWebhooks:
         """
         if not self.cluster:
             return None
-        reader = cluster_reader(self.reach.kubeconfig, self.reach.context)
-        return AuditReports(stack.enter_context(reader))
+        return AuditReports(stack.enter_context(self.kube.reader()))
 
     def webhooks(self) -> tuple[list[Hook], list[JSONObject]]:
         """Return the webhooks, and the Namespaces of the file. Raises ConfigError."""
@@ -68,7 +68,7 @@ class OtherWebhooks:
 
     def _of_service(self, service: ServiceAddress) -> list[Hook]:
         """Return the webhooks of the cluster's configurations that call a Service."""
-        with cluster(self.reach.kubeconfig, self.reach.context) as objects:
+        with cluster(self.kube) as objects:
             found = [each for kind in RESOURCES for each in every(objects, kind)]
         hooks = [each for each in hooks_of(found) if service_of(each) == service]
         if not hooks:
@@ -91,16 +91,15 @@ def _other(
     against: str,
     ca_file: Path | None,
     cluster: bool,
-    kubeconfig: Path | None,
-    context: str | None,
+    kube: Kubeconfig,
     timeout: float,
 ) -> OtherWebhooks:
     if against.lower().startswith("http://"):
         raise click.UsageError(f"--against {against}: a webhook is called over https only")
     if ca_file is not None and not against.startswith(_HTTPS):
         raise click.UsageError("--ca-file requires a URL for --against")
-    reach = Reach(kubeconfig_file(kubeconfig), context, timeout)
-    return OtherWebhooks(against, ca_file, reach, cluster)
+    reach = Reach(kube.file, kube.context, timeout)
+    return OtherWebhooks(against, ca_file, reach, cluster, kube)
 
 
 other_options = grouped(
@@ -119,8 +118,7 @@ other_options = grouped(
             "Trust these CA certificates (PEM) for a URL.  [default: the system's]",
         ),
         option("--cluster", "Read what Kyverno only audits from its reports in the cluster."),
-        KUBECONFIG,
-        CONTEXT,
+        kubeconfig_options,
         option("--timeout DURATION", "Wait this long for each answer.", default="10s"),
     ),
 )

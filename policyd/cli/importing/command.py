@@ -146,7 +146,7 @@ def command(
         raise click.UsageError("--format yaml prints the documents: leave out -o")
     live.check(paths, verify=verify)
     if version is None:
-        version = version_of(live.kubeconfig, live.context) if live.cluster else NEWEST
+        version = version_of(live.kube) if live.cluster else NEWEST
     read = live.read() if live.cluster else read_sources(paths)
     echo_unused_definitions(read.documents)
     imports = with_progress(convert_all(read.documents), "importing")

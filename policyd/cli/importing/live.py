@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from policyd.cli.importing.report import ReportedImport
-from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, cluster_reader
+from policyd.cli.shared.kubeconfig import Kubeconfig, kubeconfig_options
 from policyd.cli.shared.output import counted, styled
 from policyd.cli.shared.settings import grouped, option, printing
 from policyd.cli.shared.terminal.progress import counting
@@ -38,8 +38,7 @@ class LiveOptions:
     """Whether to import a cluster, which one, and the earlier import to compare it with."""
 
     cluster: bool
-    kubeconfig: Path | None
-    context: str | None
+    kube: Kubeconfig
     namespaces: tuple[str, ...]
     since: Path | None
 
@@ -56,7 +55,7 @@ class LiveOptions:
         """Return the policies of the cluster."""
         from policyd.migration.live_policies import missing_config_maps, read_policies
 
-        with cluster_reader(self.kubeconfig, self.context) as reader, counting() as advance:
+        with self.kube.reader() as reader, counting() as advance:
             live = read_policies(reader, self.namespaces, advance)
             live.unread += missing_config_maps(reader, live)
         problems, incomplete = tuple(live.unread), frozenset(live.incomplete)
@@ -104,8 +103,7 @@ _OPTIONS = (
     option(
         "--cluster", "Import the policies in a cluster instead of PATHS. The cluster is only read."
     ),
-    KUBECONFIG,
-    CONTEXT,
+    kubeconfig_options,
     option(
         "-n, --namespace NAME...",
         "With --cluster, import only the policies in this namespace; may be repeated.",

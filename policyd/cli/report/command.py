@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from policyd.cli.report.sources import SourceOptions, load_policies, selection_of, sources_options
-from policyd.cli.shared.kubeconfig import CONTEXT, INCOMPLETE, KUBECONFIG, kubeconfig_file
+from policyd.cli.shared.kubeconfig import INCOMPLETE, Kubeconfig, kubeconfig_options
 from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.output import format_option, warn
 from policyd.cli.shared.policy_options import loaded
-from policyd.cli.shared.request import GROUP, USER
+from policyd.cli.shared.request import GROUP, USER, requester_group
 from policyd.cli.shared.settings import option
 from policyd.cli.shared.terminal.progress import counting, echo
 from policyd.cli.shared.version import version_of, version_option
@@ -68,12 +68,12 @@ cluster could not be read or written, also after SIGTERM or SIGINT.
     "--dry-run",
     "Print the reports that would be written or deleted to standard error; change nothing.",
 )
+@requester_group
 @USER
 @GROUP
 @format_option(*rendering.FORMATS, help="Choose the format of the summary.")
 @option("--output FILE", "Write the summary to this file.  [default: standard output]")
-@KUBECONFIG
-@CONTEXT
+@kubeconfig_options
 @version_option(of_cluster="the cluster's")
 def command(
     *,
@@ -83,12 +83,10 @@ def command(
     api: str | None,
     qps: float,
     dry_run: bool,
-    user: str | None,
-    groups: tuple[str, ...],
+    requester: Requester,
     form: str,
     output: Path | None,
-    kubeconfig: Path | None,
-    context: str | None,
+    kube: Kubeconfig,
     version: KubernetesVersion | None,
 ) -> None:
     """Write reports about the objects in a cluster, and print a summary.
@@ -112,14 +110,13 @@ def command(
             from policyd.reports.run import ReportRun, ReportRunOptions
         except ModuleNotFoundError as error:  # the client library
             raise missing(error) from None
-        file = kubeconfig_file(kubeconfig)
+        file, context = kube.file, kube.context
         selection = selection_of(given, in_pod=file is None)
         if version is None:
-            version = version_of(kubeconfig, context)
+            version = version_of(kube)
         # What is wrong with the policies of files alone is known without a cluster.
         alone = not (selection.policies or selection.exceptions)
         found = loaded(given.paths, version) if alone else None
-        requester = Requester(user=user, groups=groups)
         options = ReportRunOptions(requester.user_info, namespaces, owned, api or "", dry_run)
         pace = RequestPace(qps, interrupted)
         with (
@@ -133,7 +130,7 @@ def command(
                 reader,
                 sources=sources,
                 policies=policies,
-                authorizer=reader if user is not None else None,
+                authorizer=reader if requester.user is not None else None,
                 options=options,
                 cluster=objects.server,
                 announce=echo,

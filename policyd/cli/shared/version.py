@@ -1,8 +1,6 @@
 """The option ``--kubernetes-version``, and the version of a cluster. Loads no policies."""
 
-from pathlib import Path
-
-from policyd.cli.shared.kubeconfig import cluster_reader
+from policyd.cli.shared.kubeconfig import Kubeconfig
 from policyd.cli.shared.output import warn
 from policyd.cli.shared.settings import VERSIONS, AddOption, OptionValue, option
 from policyd.versions import NEWEST, SPAN, KubernetesVersion, nearest, supported
@@ -24,11 +22,11 @@ def version_option(*, of_cluster: str = "") -> AddOption:
     )
 
 
-def version_of(kubeconfig: Path | None, context: str | None) -> KubernetesVersion:
+def version_of(kube: Kubeconfig) -> KubernetesVersion:
     """Look up the cluster's version, or the nearest supported one; the newest if that fails."""
     from policyd.cluster.listing import ApiReadError
 
-    with cluster_reader(kubeconfig, context) as reader:
+    with kube.reader() as reader:
         try:
             version, warning = nearest(KubernetesVersion.parse(reader.version()))
         except (ApiReadError, ValueError) as error:

@@ -55,7 +55,7 @@ def command(*, given: WebhookOptions, dry_run: bool, force: bool) -> None:
     if mode is None:
         policies = loaded(given.paths)[1]
         wanted = configurations(policies, options)
-    with cluster(given.kubeconfig, given.context) as objects:
+    with cluster(given.kube) as objects:
         if mode is None:
             changes = synchronized(objects, wanted, options.name, force=force, dry_run=dry_run)
         else:

@@ -1,11 +1,10 @@
 """``policyd webhooks delete``: deletes policyd's configurations from a cluster."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
-from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG
+from policyd.cli.shared.kubeconfig import Kubeconfig, kubeconfig_options
 from policyd.cli.shared.output import warn
 from policyd.cli.shared.settings import option
 from policyd.cli.webhooks.in_tree import served_in, stored_documents
@@ -42,16 +41,8 @@ if a configuration is not policyd's or the cluster cannot be reached.
     "--all", "Delete every configuration with policyd's labels, whatever its name.", to="everything"
 )
 @option("-y, --yes", "Skip the confirmation.")
-@KUBECONFIG
-@CONTEXT
-def command(
-    *,
-    names: tuple[str, ...],
-    everything: bool,
-    yes: bool,
-    kubeconfig: Path | None,
-    context: str | None,
-) -> None:
+@kubeconfig_options
+def command(*, names: tuple[str, ...], everything: bool, yes: bool, kube: Kubeconfig) -> None:
     """Delete webhook configurations of policyd, of both kinds, and the documents that were placed
     in the API server for them (--in-tree).
 
@@ -60,7 +51,7 @@ def command(
     """
     if everything == bool(names):
         raise click.UsageError("give either the NAME of the configurations or --all")
-    with cluster(kubeconfig, context) as objects:
+    with cluster(kube) as objects:
         found = [
             ConfigurationChange(kind, each["metadata"]["name"], "deleted", each, None)
             for kind in RESOURCES

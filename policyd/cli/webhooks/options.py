@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG
+from policyd.cli.shared.kubeconfig import Kubeconfig, kubeconfig_options
 from policyd.cli.shared.output import within
 from policyd.cli.shared.policy_options import policies_option
 from policyd.cli.shared.settings import AddOption, ExistingPath, OptionValue, grouped, option
@@ -168,8 +168,7 @@ class WebhookOptions:
     paths: tuple[Path, ...]
     options: RenderOptions
     mode: PlacementMode | None
-    kubeconfig: Path | None
-    context: str | None
+    kube: Kubeconfig
 
 
 IN_TREE = option(
@@ -181,5 +180,5 @@ IN_TREE = option(
     type=click.Choice(MODES),
 )
 webhook_options = grouped(
-    "given", WebhookOptions, (policies_option(), render_options, IN_TREE, KUBECONFIG, CONTEXT)
+    "given", WebhookOptions, (policies_option(), render_options, IN_TREE, kubeconfig_options)
 )

@@ -61,7 +61,7 @@ def command(*, given: WebhookOptions, verbose: bool, form: str) -> None:
     if mode is None:
         policies = loaded(given.paths)[1]
     placed: InTreeState | None = None
-    with cluster(given.kubeconfig, given.context) as objects:
+    with cluster(given.kube) as objects:
         if mode is not None:
             placed = in_tree(objects, given, mode, tries=False)
             policies = placed.policies.without(placed.in_force)

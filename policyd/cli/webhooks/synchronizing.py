@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
-from policyd.cli.shared.kubeconfig import TIMEOUT, kubeconfig_file
+from policyd.cli.shared.kubeconfig import TIMEOUT, Kubeconfig
 from policyd.cluster.commands import Objects, open_objects
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
@@ -51,9 +50,9 @@ def configurations(policies: CompiledPolicySet, options: RenderOptions) -> list[
 
 
 @contextmanager
-def cluster(kubeconfig: Path | None, context: str | None) -> Iterator[Objects]:
+def cluster(kube: Kubeconfig) -> Iterator[Objects]:
     """Connect to a cluster. A refusal of its API server becomes a ConfigError."""
-    with open_objects(kubeconfig_file(kubeconfig), context, TIMEOUT) as objects:
+    with open_objects(kube.file, kube.context, TIMEOUT) as objects:
         # Imported here because the client library may be missing; open_objects says so.
         from policyd.cluster.objects import ObjectError
 

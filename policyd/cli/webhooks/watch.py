@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from policyd.cli.shared.kubeconfig import TIMEOUT, kubeconfig_file
+from policyd.cli.shared.kubeconfig import TIMEOUT
 from policyd.cli.shared.policy_options import loaded
 from policyd.cli.webhooks.in_tree import cluster_version, in_tree
 from policyd.cli.webhooks.options import FORCE, WebhookOptions, webhook_options
@@ -94,7 +94,7 @@ class _Watch:
     def start(self) -> None:
         """Load the policies, for the version of the cluster if it is to enforce some."""
         if self.given.mode is not None:
-            with cluster(self.given.kubeconfig, self.given.context) as objects:
+            with cluster(self.given.kube) as objects:
                 self.version = cluster_version(objects)
         self.load()
 
@@ -117,7 +117,7 @@ class _Watch:
             self.interrupted.clear()
         else:
             self.interrupted.set()
-        with cluster(self.given.kubeconfig, self.given.context) as objects:
+        with cluster(self.given.kube) as objects:
             for change in self._changes(objects):
                 if change.what == "left":
                     _log(f"warning: {change.label} is not needed, but it is not policyd's")
@@ -153,7 +153,8 @@ class _Watch:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._end, stop)
-        config = configuration(kubeconfig_file(self.given.kubeconfig), self.given.context)
+        kube = self.given.kube
+        config = configuration(kube.file, kube.context)
         objects = ObjectClient(config, TIMEOUT)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(objects.close)
