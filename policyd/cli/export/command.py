@@ -143,16 +143,16 @@ def command(
         require_outside(directory, paths)
         left = {each.name for each in everything} - {*names} if names else set()
         texts, within = files(found, version, static=as_static)
-        changed = write(directory, texts, frozenset(left))
+        removed = write(directory, texts, frozenset(left))
         if form == "json":
             echo_json(
                 policies_json(found, {directory / path: each for path, each in within.items()})
             )
         else:
             _print_summary(found, namespaces, err=False)
-        for each in changed.removed:
+        for each in removed:
             click.echo(f"removed {each}", err=True)
-        click.echo(f"wrote {counted(len(changed.written), 'file')} to {directory}", err=True)
+        click.echo(f"wrote {counted(len(texts), 'file')} to {directory}", err=True)
     if strict and any(not each.whole for each in found):
         raise SystemExit(1)
 

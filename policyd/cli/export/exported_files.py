@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from policyd.errors import ConfigError, file_errors
@@ -14,16 +13,8 @@ _SUFFIX = ".yaml"
 _MODE = 0o644
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenFiles:
-    """The changes in a directory. ``written``: also the files that were up to date."""
-
-    written: tuple[Path, ...]
-    removed: tuple[Path, ...]
-
-
-def write(directory: Path, texts: Mapping[Path, str], left: frozenset[str]) -> WrittenFiles:
-    """Write files, by their paths in the directory, and remove files of former exports.
+def write(directory: Path, texts: Mapping[Path, str], left: frozenset[str]) -> list[Path]:
+    """Write files, by their paths in the directory; remove, and return, files of former exports.
 
     ``left``: the names of policies that are not exported this time, whose files stay. Raises
     ConfigError if a file of somebody else is in the way; then nothing has changed.
@@ -40,7 +31,7 @@ def write(directory: Path, texts: Mapping[Path, str], left: frozenset[str]) -> W
         removed = [each for each in stale if each.relative_to(directory) not in texts]
         for each in removed:
             each.unlink()
-    return WrittenFiles(tuple(directory / path for path in texts), tuple(removed))
+    return removed
 
 
 def require_outside(directory: Path, sources: Sequence[Path]) -> None:

@@ -206,12 +206,12 @@ def _update(
     paths: Sequence[Path], sources: Sources, options: RunOptions, last_failed: bool
 ) -> RunOptions:
     """Run the suites and write what was observed; return the options to run the same cases."""
-    drafts = drafted(sources)
-    suites = suites_of(require(drafts.sources), paths, options)
+    sources, written = drafted(sources)
+    suites = suites_of(require(sources), paths, options)
     if last_failed:
         options = _only_failed(suites, options)
     plain = replace(options, explain=False, require_tests=False, coverage=False, least=None)
-    write_expectations(_run(drafts.sources, suites, plain).suites, drafts)
+    write_expectations(_run(sources, suites, plain).suites, written)
     return options
 
 

@@ -73,7 +73,7 @@ class ParamStore:
             return known
         namespaced = self._mapper.namespaced_kind(param_kind)
         if namespaced is not None:
-            return KnownParamKind(namespaced, param_kind in BUILTIN_KINDS, {}, param_kind)
+            return self.kind_in(param_kind, namespaced)
         raise ParamError(unknown_kind(param_kind))
 
     def kind_in(self, param_kind: tuple[str, str], namespaced: bool) -> KnownParamKind:

@@ -23,6 +23,7 @@ from policyd.policy.model.shapes import (
     ShapeFault,
     below,
     check_of,
+    inner_types,
 )
 
 
@@ -187,6 +188,11 @@ class Model:
     def __repr__(self) -> str:
         shown = (f"{name}={getattr(self, name)!r}" for name in self.fields)
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def model_in(annotation: Any) -> type[Model] | None:
+    """Return the model in the type of a field: ``Model``, ``Model | None`` or a list of them."""
+    return next((each for each in inner_types(annotation) if issubclass(each, Model)), None)
 
 
 def aliases(model: type[Model]) -> frozenset[str]:

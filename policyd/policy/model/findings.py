@@ -17,7 +17,7 @@ from policyd.json_types import FieldPath
 from policyd.mutation import KINDS
 from policyd.near_names import did_you_mean, nearest
 from policyd.policy.model import shapes
-from policyd.policy.model.base import Model, aliases
+from policyd.policy.model.base import Model, aliases, model_in
 from policyd.policy.model.value_hints import EXPRESSIONS, date_hint, type_hint
 
 
@@ -241,12 +241,9 @@ def _model_at(model: type[Model], path: FieldPath) -> type[Model] | None:
 
 
 def _field_model(model: type[Model], alias: str) -> type[Model] | None:
-    """Return the model in the type of a field: ``Model``, ``Model | None`` or a list of them."""
-    for field in model.fields.values():
-        if field.alias == alias:
-            found = (e for e in shapes.inner_types(field.annotation) if issubclass(e, Model))
-            return next(found, None)
-    return None
+    """Return the model in the type of a field."""
+    found = (each for each in model.fields.values() if each.alias == alias)
+    return next((model_in(each.annotation) for each in found), None)
 
 
 @functools.cache
