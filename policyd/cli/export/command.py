@@ -137,19 +137,20 @@ def command(
     everything = namespaces.left_out(export.exported(sources))
     placed = static(everything, version) if as_static else everything
     found = reported(_chosen(placed, names), sources)
-    if directory is None:
-        _print(found, namespaces, version, form)
-    else:
+    paths_in: dict[Path, list[ReportedPolicy]] = {}
+    if directory is not None:
         require_outside(directory, paths)
         left = {each.name for each in everything} - {*names} if names else set()
         texts, within = files(found, version, static=as_static)
         removed = write(directory, texts, frozenset(left))
-        if form == "json":
-            echo_json(
-                policies_json(found, {directory / path: each for path, each in within.items()})
-            )
-        else:
-            _print_summary(found, namespaces, err=False)
+        paths_in = {directory / path: each for path, each in within.items()}
+    elif form != "json":
+        click.echo(stream(found, version, reasons=form == "yaml"), nl=False)
+    if form == "json":
+        echo_json(policies_json(found, paths_in))
+    elif form == "text":
+        _print_summary(found, namespaces, err=directory is None)
+    if directory is not None:
         for each in removed:
             click.echo(f"removed {each}", err=True)
         click.echo(f"wrote {counted(len(texts), 'file')} to {directory}", err=True)
@@ -164,20 +165,6 @@ def _chosen(policies: Sequence[ExportedPolicy], names: Sequence[str]) -> list[Ex
         if name not in known:
             raise ConfigError(f"{name}: no such policy; {nearest_or_listed(name, known)}")
     return [each for each in policies if not names or each.name in names]
-
-
-def _print(
-    found: Sequence[ReportedPolicy],
-    namespaces: ExcludedNamespaces,
-    version: KubernetesVersion,
-    form: str,
-) -> None:
-    if form == "json":
-        echo_json(policies_json(found, {}))
-        return
-    click.echo(stream(found, version, reasons=form == "yaml"), nl=False)
-    if form == "text":
-        _print_summary(found, namespaces, err=True)
 
 
 def _print_summary(

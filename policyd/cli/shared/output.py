@@ -101,6 +101,14 @@ def echo_json(value: Any, *, err: bool = False) -> None:
     click.echo(json_bytes(value, indent=2), err=err)
 
 
+def echo_objects(objects: Sequence[JSONObject], texts: Iterable[str], form: str) -> None:
+    """Print objects: a List of them as JSON, or their texts as YAML documents."""
+    if form == "json":
+        echo_json({"apiVersion": "v1", "kind": "List", "items": objects})
+    else:
+        click.echo("---\n".join(texts), nl=False)
+
+
 def answer_lines(lines: Iterable[bytes], answered: Callable[[bytes], JSON]) -> None:
     """Print the answer to each line as a line, and flush it: another program may wait for it."""
     for line in lines:

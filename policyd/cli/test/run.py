@@ -132,18 +132,18 @@ def run(sources: Sources, suites: Sequence[Document], options: RunOptions) -> Su
     return SuiteResults(ran, missing, policies if options.covers else None, options.least or 0.0)
 
 
+@dataclass
 class SuiteRunner:
     """Runs suites of one load. Every case is added to ``coverage`` if it is given."""
 
-    def __init__(
-        self, sources: Sources, options: RunOptions, coverage: Coverage | None = None
-    ) -> None:
-        self.sources = sources
-        self.options = options
-        self.coverage = coverage
-        self._whole = compiler.compile_strict(sources)
-        if coverage is not None:
-            coverage.expect(sources.documents)
+    sources: Sources
+    options: RunOptions
+    coverage: Coverage | None = None
+
+    def __post_init__(self) -> None:
+        self._whole = compiler.compile_strict(self.sources)
+        if self.coverage is not None:
+            self.coverage.expect(self.sources.documents)
 
     def run(self, suites: Sequence[Document]) -> Iterator[SuiteRun]:
         """Run every selected case. Raises ConfigError for a suite without policies."""

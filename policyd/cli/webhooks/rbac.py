@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from policyd.cli.shared.output import echo_json, format_option
+from policyd.cli.shared.output import echo_objects, format_option
 from policyd.cli.shared.policy_options import loaded, policies_option
 from policyd.cli.shared.settings import option
 from policyd.policy.source.yaml_output import dump
@@ -51,7 +51,4 @@ def command(*, paths: tuple[Path, ...], namespace: str, account: str, form: str)
         click.echo(f"note: {each}", err=True)
     if not found:
         click.echo("note: no policy reads other objects or params: no role is needed", err=True)
-    if form == "json":
-        echo_json({"apiVersion": "v1", "kind": "List", "items": found})
-        return
-    click.echo("---\n".join(map(dump, found)), nl=False)
+    echo_objects(found, map(dump, found), form)
