@@ -20,7 +20,7 @@ from policyd.cli.apply.rewriting import Rewritten, RewrittenFiles
 from policyd.cli.apply.shared_work import shared
 from policyd.cli.shared.manifests import (
     Manifests,
-    OldObjects,
+    OldObject,
     Requester,
     echo_assumptions,
     echo_misfits,
@@ -28,6 +28,7 @@ from policyd.cli.shared.manifests import (
     find_manifests,
     is_namespace,
     no_manifests_hint,
+    old_objects,
     read_manifests,
 )
 from policyd.cli.shared.namespaces import NamespaceOptions, echo_unknown
@@ -151,7 +152,7 @@ def check_manifests(options: ManifestOptions, run: ApplyRun) -> int:
         raise ConfigError(f"{missing}\n  hint: {hint}")
     documents = chain(first, documents)
     old = read_manifests(options.old, options.excluded).required().documents
-    before = OldObjects(first, old, requester)
+    before = old_objects(first, old, requester)
     if requester.resource is not None:
         documents = list(documents)
         requester.require_one_kind(documents)
@@ -215,14 +216,14 @@ def _failures(checked: Iterable[CheckedObject]) -> Iterator[tuple[list[str], str
 
 def _built(
     documents: Iterable[Document],
-    before: OldObjects,
+    before: OldObject,
     requester: Requester,
     mapper: ResourceMapper,
     unbuilt: list[Problem],
 ) -> Iterator[BuiltReview]:
     """Yield the request for each object. ``unbuilt`` gets the problems of the others."""
     for document in documents:
-        old = before.of(document)
+        old = before(document)
         try:
             review = requester.review(document, old, mapper)
         except PolicySchemaError as error:

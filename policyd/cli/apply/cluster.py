@@ -18,13 +18,13 @@ _NAMED = 5  # policies named in a note; the others are counted
 def scan_cluster(options: ClusterOptions, run: ApplyRun) -> int:
     """Scan the cluster, print the result and return the exit status."""
     # Imported here because only a scan needs it.
-    from policyd.cli.apply.scan import ClusterScan
+    from policyd.cli.apply.scan import scan
 
     with options.kube.reader() as reader:
         if run.authorizer is None and run.requester.user is not None:
             run = replace(run, authorizer=reader)
         with counting() as advance:
-            report = ClusterScan(reader, options, run).run(advance)
+            report = scan(reader, options, run, advance)
     for text in report.unread:
         warn(text)
     write(run.report, report.checked, report.tally)

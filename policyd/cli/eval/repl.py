@@ -31,7 +31,8 @@ _OPEN, _CLOSE = "([{", ")]}"
 
 def repl(session: Session) -> None:
     """Read, evaluate and print until :quit or the end of the input."""
-    session.fit(shutil.get_terminal_size((100, 24)).columns)
+    # The width of the terminal, up to what is easy to read.
+    session.width = min(120, shutil.get_terminal_size((100, 24)).columns)
     readline = _readline()
     history = history_file()
     if readline is not None:

@@ -13,12 +13,12 @@ import click
 from policyd.bounded_text import few
 from policyd.cli.shared.manifests import (
     Manifests,
-    OldObjects,
     Requester,
     definitions_of,
     echo_assumptions,
     echo_misfits,
     is_namespace,
+    old_objects,
     read_manifests,
 )
 from policyd.cli.shared.namespaces import (
@@ -188,7 +188,7 @@ class RequestOptions:
                 f"{FOR_MANIFESTS} apply to manifests only: {name} contains an AdmissionReview, "
                 "which has them"
             )
-        old = OldObjects(documents, read_manifests(self.old).required().documents, self.requester)
+        old = old_objects(documents, read_manifests(self.old).required().documents, self.requester)
         namespaces = [each.raw for each in documents if is_namespace(each)]
         definitions = definitions_of(documents)
         mapper = mapper.with_definitions(definitions)
@@ -198,7 +198,7 @@ class RequestOptions:
         self.requester.require_one_kind(built)
         echo_assumptions(built, self.requester, mapper)
         reviews = [
-            each.raw if _is_review(each) else self.requester.review(each, old.of(each), mapper)
+            each.raw if _is_review(each) else self.requester.review(each, old(each), mapper)
             for each in documents
         ]
         objects = self.others() + self._placed(manifests.documents)
