@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from policyd import __version__
-from policyd.cli.shared.groups import PROJECT, TableGroup, by_word
+from policyd.cli.shared.groups import PROJECT, TableGroup
 from policyd.cli.shared.settings import option
 from policyd.cli.shared.terminal.color import preferred
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
@@ -52,36 +52,34 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "version": ("policyd.cli.version", "Print versions: of policyd, Python, Cython, Kubernetes."),
 }
 # The commands that are meant, by what people type who know other tools.
-_ELSEWHERE = by_word(
-    {
-        ("apply",): "audit dry-run mutate scan simulate",
-        ("apply", "lint"): "check validate",
-        ("apply", "test"): "verify",
-        ("apply --diff", "webhooks diff"): "diff",
-        ("bench",): "benchmark perf",
-        ("configmap",): "build bundle pack",
-        ("COMMAND --help",): "docs help man",
-        ("denials",): "events logs",
-        ("eval",): "cel console jp jq repl",
-        ("explain",): "debug describe trace why",
-        ("import",): "migrate",
-        ("import", "export"): "convert",
-        ("init",): "create generate new scaffold",
-        ("lint",): "doctor fmt format typecheck vet",
-        ("lint", "webhooks status"): "get list policies show",
-        ("lint --fix",): "fix",
-        ("lint --rules",): "rules",
-        ("serve",): "run server start",
-        ("test --coverage",): "coverage",
-        ("test --watch", "webhooks watch"): "watch",
-        ("webhooks apply",): "deploy install register",
-        ("webhooks delete",): "delete uninstall",
-        ("webhooks match",): "match",
-        ("webhooks rbac",): "rbac",
-        ("webhooks render",): "render",
-        ("webhooks status",): "status",
-    }
-)
+_ELSEWHERE = {
+    ("apply",): "audit dry-run mutate scan simulate",
+    ("apply", "lint"): "check validate",
+    ("apply", "test"): "verify",
+    ("apply --diff", "webhooks diff"): "diff",
+    ("bench",): "benchmark perf",
+    ("configmap",): "build bundle pack",
+    ("COMMAND --help",): "docs help man",
+    ("denials",): "events logs",
+    ("eval",): "cel console jp jq repl",
+    ("explain",): "debug describe trace why",
+    ("import",): "migrate",
+    ("import", "export"): "convert",
+    ("init",): "create generate new scaffold",
+    ("lint",): "doctor fmt format typecheck vet",
+    ("lint", "webhooks status"): "get list policies show",
+    ("lint --fix",): "fix",
+    ("lint --rules",): "rules",
+    ("serve",): "run server start",
+    ("test --coverage",): "coverage",
+    ("test --watch", "webhooks watch"): "watch",
+    ("webhooks apply",): "deploy install register",
+    ("webhooks delete",): "delete uninstall",
+    ("webhooks match",): "match",
+    ("webhooks rbac",): "rbac",
+    ("webhooks render",): "render",
+    ("webhooks status",): "status",
+}
 _EPILOG = """\b
 Examples:
   policyd init                               # create a policy and its suite

@@ -28,28 +28,24 @@ def modules_in(package: str, lines: Mapping[str, str]) -> Mapping[str, tuple[str
     return {name: (f"{package}.{name}", line) for name, line in lines.items()}
 
 
-def by_word(rows: Mapping[tuple[str, ...], str]) -> Mapping[str, Sequence[str]]:
-    """Return the commands that are meant by each of the words in rows of both."""
-    return {word: names for names, words in rows.items() for word in words.split()}
-
-
 class TableGroup(click.Group):
     """A group that finds its commands in a table; ``--help`` imports none of them.
 
     ``table``: the module with the click command ``command``, and the line in the help, by name.
-    ``elsewhere``: the commands to suggest for names that people know from other tools.
+    ``elsewhere``: the commands to suggest, for the words that people know from other tools.
     """
 
     def __init__(
         self,
         *args: Any,
         table: Mapping[str, tuple[str, str]],
-        elsewhere: Mapping[str, Sequence[str]] | None = None,
+        elsewhere: Mapping[tuple[str, ...], str],
         **attributes: Any,
     ) -> None:
         super().__init__(*args, **attributes)
         self._table = table
-        self.elsewhere = elsewhere or {}
+        meant = ((word, names) for names, words in elsewhere.items() for word in words.split())
+        self.elsewhere: Mapping[str, Sequence[str]] = dict(meant)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command. Documents that it reads have at most 1,000 levels."""

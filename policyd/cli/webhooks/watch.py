@@ -171,7 +171,10 @@ class _Watch:
                 if stop.is_set():
                     break
                 edited.clear()
-                if not await self._tried():
+                try:
+                    self._note_repair(await asyncio.to_thread(self.synchronize))
+                except PolicydError as error:
+                    _log(f"error: {error}; trying again in {RETRY:g} s")
                     loop.call_later(RETRY, due.set)
                 await until_any(stop, edited, seconds=self.rest)
         _log("stopped; the configurations stay as they are")
@@ -223,14 +226,6 @@ class _Watch:
                 what = f"cannot watch them: {problem}" if problem else "they are watched again"
                 _log(f"{'error' if problem else 'note'}: {resource}: {what}")
         await running
-
-    async def _tried(self) -> bool:
-        try:
-            self._note_repair(await asyncio.to_thread(self.synchronize))
-        except PolicydError as error:
-            _log(f"error: {error}; trying again in {RETRY:g} s")
-            return False
-        return True
 
     def _note_repair(self, changes: int) -> None:
         """Repair less and less often what somebody changes again and again."""
