@@ -77,7 +77,10 @@ def _text(checked: Sequence[CheckedObject], options: ReportOptions) -> None:
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         columns = terminal_width(err=options.err)
         for row in table:
-            click.echo(_row_text(row, widths[:-1], columns), err=options.err)
+            first, *others = map(str.ljust, row, widths[:-1])
+            colour = _COLOURS.get(row[0])
+            shown = styled(first, fg=colour) if colour else first
+            click.echo(table_row((shown, *others), row[-1], columns), err=options.err)
     if options.diff:
         for each in checked:
             for line in colored_diff(_diff(each)):
@@ -119,13 +122,6 @@ def _message(finding: Violation) -> str:
     if not finding.rollout:
         return finding.message
     return f"{finding.message} (not enforced: {finding.rollout})"
-
-
-def _row_text(row: Row, widths: Sequence[int], columns: int | None) -> str:
-    cells = [f"{text:<{width}}" for text, width in zip(row, widths, strict=False)]
-    colour = _COLOURS.get(row[0])
-    first = styled(cells[0], fg=colour) if colour else cells[0]
-    return table_row((first, *cells[1:]), row[-1], columns)
 
 
 def _as_json(checked: CheckedObject, options: ReportOptions) -> JSONObject:

@@ -176,7 +176,10 @@ def command(
     common: JSONObject = {"user_authorizer": user_authorizer, "version": version, "typing": typing}
     answer = evaluate(expression, given, with_cost=with_cost, **common)
     if "estimate" in answer:
-        click.echo(_cost_text(answer), err=True)
+        limit, estimated = f"{CALL_LIMIT:,} units", answer["estimate"]
+        cost = f"{answer['cost']:,} of {limit}" if "cost" in answer else f"more than {limit}"
+        shown = estimate_text(estimated["min"], estimated["max"])
+        click.echo(f"cost: {cost}; {shown}", err=True)
     if "error" in answer:
         failure = error_text(answer["error"])
         if "cost" in answer:  # no limit ended the evaluation: show the place of the error
@@ -189,13 +192,6 @@ def command(
             click.echo(f"  {styled('hint', fg='cyan')}: {_AUTHORIZER_HINT}", err=True)
         raise SystemExit(1)
     click.echo(json_bytes(answer["value"]))
-
-
-def _cost_text(answer: JSONObject) -> str:
-    limit = f"{CALL_LIMIT:,} units"
-    cost = f"{answer['cost']:,} of {limit}" if "cost" in answer else f"more than {limit}"
-    estimated = answer["estimate"]
-    return f"cost: {cost}; {estimate_text(estimated['min'], estimated['max'])}"
 
 
 def _variable(text: str) -> tuple[str, Any]:

@@ -147,7 +147,13 @@ class SuiteRunner:
 
     def run(self, suites: Sequence[Document]) -> Iterator[SuiteRun]:
         """Run every selected case. Raises ConfigError for a suite without policies."""
-        work = [(each, case) for each in suites for case in self._cases(each)]
+        only, select = self.options.only, self.options.select
+        work = [
+            (suite, case)
+            for suite in suites
+            for case in runner.selected(suite, select)
+            if only is None or f"{suite.name}/{case.name}" in only.get(suite.file, ())
+        ]
         found: dict[int, list[CaseRun]] = {id(each): [] for each in suites}
         current: RunningSuite | None = None
         for document, case in with_progress(work, "testing"):
@@ -155,12 +161,6 @@ class SuiteRunner:
                 current = self.policies_of(document)
             found[id(document)].append(current.run(case))
         return (SuiteRun(each, tuple(found[id(each)])) for each in suites)
-
-    def _cases(self, document: Document) -> Iterator[SuiteCase]:
-        only = self.options.only
-        for case in runner.selected(document, self.options.select):
-            if only is None or f"{document.name}/{case.name}" in only.get(document.file, ()):
-                yield case
 
     def policies_of(self, document: Document) -> "RunningSuite":
         policies = SuitePolicies.of(document, self._whole)

@@ -12,7 +12,6 @@ from policyd.cli.webhooks.in_tree import in_tree
 from policyd.cli.webhooks.options import FORCE, WebhookOptions, webhook_options
 from policyd.cli.webhooks.placing import Placing, would_change
 from policyd.cli.webhooks.synchronizing import (
-    ConfigurationChange,
     cluster,
     configurations,
     synchronized,
@@ -64,7 +63,10 @@ def command(*, given: WebhookOptions, dry_run: bool, force: bool) -> None:
             placing = Placing(objects, state, options, force=force, pause=_pause, note=_note)
             changes = would_change(objects, state, options) if dry_run else placing.run()
         for change in changes:
-            _print(change, dry_run=dry_run)
+            if change.what == "left":
+                warn(f"{change.label} is not needed by any policy, but it is not policyd's")
+            else:
+                click.echo(f"{change.label} {change.what}{' (dry run)' if dry_run else ''}")
     for found in reach(policies, configurations(policies, options)):
         for gap in found.gaps:
             warn(f"{found.kind} {found.policy} is {found.state}: {gap}")
@@ -77,10 +79,3 @@ def _pause(seconds: float) -> bool:
 
 def _note(text: str) -> None:
     echo_wrapped(text, err=True)
-
-
-def _print(change: ConfigurationChange, *, dry_run: bool) -> None:
-    if change.what == "left":
-        warn(f"{change.label} is not needed by any policy, but it is not policyd's")
-    else:
-        click.echo(f"{change.label} {change.what}{' (dry run)' if dry_run else ''}")
