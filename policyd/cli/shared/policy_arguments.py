@@ -252,7 +252,7 @@ class _Mistake(NamedTuple):
         return f" Did you mean {known[near]!r}?{repeated}"
 
     def redirected(self, option: str) -> str:
-        """Return the command for an option with the file of its output; empty for another one."""
+        """Return the command for an option with the file of its output; empty for other options."""
         arguments = self.arguments
         writes = any("--output" in each.opts for each in self.context.command.params)
         if writes or option.lstrip("-") not in _OF_OUTPUT or option not in arguments:

@@ -44,7 +44,7 @@ def load_tested(
         for each in files
         if Path(each.name).name not in KYVERNO_FILES
         and each.real not in named
-        # What lies beside a test counts as a part of it unless it holds policies or suites.
+        # Files beside a test count as parts of it unless they hold policies or suites.
         and (str(Path(each.real).parent) not in beside or any(g in each.data for g in _GROUPS))
     ]
     return load_files(kept, [*problems, *more], version=version), foreign

@@ -32,7 +32,7 @@ def _modelled(document: Document) -> Document:
         return document
     found, faults = model.read(document.raw)
     tagged = dict(_tag_problems(document))
-    # What else is wrong with tagged values follows from their tags.
+    # Other faults of tagged values follow from their tags.
     form = [each for each in schema_findings(faults, model) if not _is_below(each.path, tagged)]
     values = check(found)
     if isinstance(found, PolicyException):
