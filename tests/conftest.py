@@ -4,7 +4,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -35,12 +35,17 @@ os.environ.pop("COLUMNS", None)
 
 
 @pytest.fixture(scope="module")
-def collected() -> Iterator[None]:
+def collected() -> None:
     """A collection must not go through what other tests have left: servers freeze it, too."""
     gc.collect()
     gc.freeze()
-    yield
-    gc.unfreeze()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """After a test that unfroze everything, collections must not go through all tests again."""
+    if not gc.get_freeze_count():
+        gc.freeze()
 
 
 @pytest.fixture(scope="module", params=["policyd", "hypercorn"])

@@ -6,6 +6,7 @@ are passed to some functions only, those of one shape, chosen by a seed; all of 
 functions with POLICYD_EVERY_DEPTH=1.
 """
 
+import gc
 import json
 import os
 import random
@@ -326,6 +327,7 @@ def run(finished: list[bool]) -> None:
 
 
 if __name__ == "__main__":
+    gc.disable()  # no value contains itself, and a collection goes through all of each
     threading.stack_size(STACK)
     ended: list[bool] = []
     thread = threading.Thread(target=run, args=(ended,))
