@@ -106,6 +106,11 @@ def folder(tmp_path: Path, initial: Path) -> Path:
     return tmp_path
 
 
+def watched(one: str, of: list[str]) -> dict[str, str]:
+    """The variables with which an interpreter reports all that is wrong; others warn of open files only."""
+    return {"PYTHONDEVMODE": "1"} if one in sampled(of) else {}
+
+
 def test_every_command_has_a_way_to_work() -> None:
     assert {*WORKS, *IN_A_CLUSTER, "serve"} == set(NAMES)
 
@@ -124,8 +129,7 @@ def test_help_in_a_pipe_is_plain_and_has_examples(name: str) -> None:
 @pytest.mark.parametrize("name", OFFLINE)
 def test_it_works_in_a_pipe_without_colours(name: str, folder: Path) -> None:
     arguments, text = WORKS[name]
-    variables = {"PYTHONDEVMODE": "1"} if name in sampled(OFFLINE) else {}
-    done = run(*name.split(), *arguments, cwd=folder, text=text, **variables)
+    done = run(*name.split(), *arguments, cwd=folder, text=text, **watched(name, OFFLINE))
     assert done.returncode == 0, done.stderr
     assert "\x1b" not in done.stdout + done.stderr
     assert "Warning: " not in done.stderr
@@ -143,7 +147,7 @@ MISTAKES = [
 
 @pytest.mark.parametrize("arguments", MISTAKES)
 def test_a_mistake_leaves_no_file_open(arguments: str, folder: Path) -> None:
-    done = run(*arguments.split(), cwd=folder, PYTHONDEVMODE="1")
+    done = run(*arguments.split(), cwd=folder, **watched(arguments, MISTAKES))
     assert done.returncode == 2
     assert "Error: " in done.stderr
     assert "Warning: " not in done.stderr
