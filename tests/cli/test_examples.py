@@ -156,12 +156,11 @@ def test_every_command_has_examples() -> None:
     assert {name for name, _ in EXAMPLES} == {"", *NAMES}
 
 
+@pytest.mark.usefixtures("short_rounds")
 @pytest.mark.parametrize("example", [*(line for line in RUN if line not in DEAR), *sampled(DEAR)])
 def test_an_example_runs(example: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done: Done | subprocess.CompletedProcess[str]
     if PLAIN.fullmatch(example):
-        monkeypatch.setattr("policyd.benchmark.rounds._WARM", 0.01)
-        monkeypatch.setattr("policyd.benchmark.core._ROUND", 0.003)
         monkeypatch.chdir(folder)
         monkeypatch.setenv("HOME", str(folder / "home"))
         words = shlex.split(example, comments=True)[1:]
