@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import httpx2
 import msgspec
-from lightkube.config.client_adapter import AsyncClient, ConnectionParams, verify_cluster
+from lightkube.config.client_adapter import user_auth, verify_cluster
 from lightkube.config.kubeconfig import SingleConfig
 from lightkube.config.models import User
 from lightkube.core.exceptions import ApiError
@@ -257,8 +257,14 @@ def bounded_client(
         verify=context, limits=limits, trust_env=False, socket_options=options or None
     )
     transport: Any = BoundedTransport(inner, most, before)
-    given = ConnectionParams(timeout=httpx2.Timeout(timeout), trust_env=False, transport=transport)
-    return AsyncClient(config, given)
+    # lightkube's own constructor reads all CAs again for each client, and uses them for none.
+    return httpx2.AsyncClient(
+        base_url=config.cluster.server,
+        auth=user_auth(config.user),
+        timeout=timeout,
+        trust_env=False,
+        transport=transport,
+    )
 
 
 def passing(error: Exception, pause: float | None) -> float | None:
