@@ -120,7 +120,7 @@ def with_component(*names: str, folder: Path) -> list[JSONObject]:
 
 
 def documents(text: str) -> list[JSONObject]:
-    return [each for each in yaml.safe_load_all(text) if each is not None]
+    return [each for each in yaml.load_all(text, yaml.CSafeLoader) if each is not None]
 
 
 def named(objects: list[JSONObject], kind: str, name: str = "policyd") -> dict[str, Any]:
