@@ -163,13 +163,13 @@ C = '''cdef extern from *:
 
 
 PRINTED = (
-    *("policyd._core.a: ", "policyd/_core/a.pyx:1:21: Expected an identifier", "return 1 +\n"),
-    *(
-        "policyd._core.match.b: ",
-        'warning: #warning "this is checked"',
-        "undeclared",
-        "int f(void) {",
-    ),
+    "policyd._core.a: ",
+    "policyd/_core/a.pyx:1:21: Expected an identifier",
+    "return 1 +\n",
+    "policyd._core.match.b: ",
+    'warning: #warning "this is checked"',
+    "undeclared",
+    "int f(void) {",
     "error: not all modules could be compiled",
 )
 
