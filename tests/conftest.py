@@ -85,13 +85,16 @@ def _is_on_hypercorn(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """The tests are many objects, and all are kept: no collection of garbage goes through them."""
+    """The tests are many objects, and all are kept: no collection of garbage goes through them, and
+    what tests leave is collected seldom.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.enable()
         gc.freeze()
+        gc.set_threshold(10_000)
 
 
 @pytest.hookimpl(tryfirst=True)
