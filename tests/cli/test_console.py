@@ -12,6 +12,7 @@ import pytest
 
 from policyd.policy.suite.reviews import build_review
 from tests.builders.commands import NAMES
+from tests.builders.policies import EVERYTHING, document, rule
 from tests.builders.webhook_configurations import KINDS, configuration, hook
 from tests.cli.terminal import PATIENCE, SCRIPT, environment, in_terminal, run, start
 from tests.cli.within import within
@@ -30,34 +31,16 @@ POD = {
 }
 LABELLED = {**POD, "metadata": {"name": "web", "labels": {"example.com/team": "shop"}}}
 REVIEW = build_review(POD)
-EVERYTHING = configuration(
-    KINDS[0],
-    hook(
-        clientConfig={"url": "https://127.0.0.1:1/validate"},
-        rules=[
-            {key: ["*"] for key in ("operations", "apiGroups", "apiVersions")}
-            | {"resources": ["*/*"]}
-        ],
-    ),
+ALL_REQUESTS = configuration(
+    KINDS[0], hook(clientConfig={"url": "https://127.0.0.1:1/validate"}, rules=[EVERYTHING])
 )
-VPOL = {
-    "apiVersion": "policies.kyverno.io/v1",
-    "kind": "ValidatingPolicy",
-    "metadata": {"name": "named"},
-    "spec": {
-        "matchConstraints": {
-            "resourceRules": [
-                {
-                    "apiGroups": [""],
-                    "apiVersions": ["v1"],
-                    "operations": ["CREATE"],
-                    "resources": ["pods"],
-                }
-            ]
-        },
+VPOL = document(
+    "policies.kyverno.io/v1", "ValidatingPolicy", "named",
+    {
+        "matchConstraints": {"resourceRules": [rule("pods", operations=["CREATE"])]},
         "validations": [{"expression": "object.metadata.name != 'x'"}],
     },
-}
+)  # fmt: skip
 # How each command is run with success; what is written to standard input follows.
 WORKS: dict[str, tuple[tuple[str, ...], str]] = {
     "review": (("-p", "policies", "-"), json.dumps(REVIEW)),
@@ -77,7 +60,7 @@ WORKS: dict[str, tuple[tuple[str, ...], str]] = {
     "webhooks match": (("-f", "webhooks.json", "-"), json.dumps(POD)),
     "webhooks render": (("-p", "policies"), ""),
     "webhooks rbac": (("-p", "policies"), ""),
-    "webhooks check": (("-p", "policies", "-f", "-"), json.dumps(EVERYTHING)),
+    "webhooks check": (("-p", "policies", "-f", "-"), json.dumps(ALL_REQUESTS)),
     "init": (("fresh",), ""),
     "schema": ((), ""),
     "completion": (("bash",), ""),
