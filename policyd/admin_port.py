@@ -1,4 +1,4 @@
-"""A client of the admin port of a running server, for commands. Knows no page of it."""
+"""A client of a running server's admin port, for commands. Knows none of its pages."""
 
 import urllib.error
 import urllib.request
@@ -14,7 +14,7 @@ HINT = "give the admin port of policyd serve (--admin-bind), such as http://127.
 
 
 class AdminError(ConfigError):
-    """The admin port cannot be reached, or refuses. ``status`` is 0 if there was no answer."""
+    """The admin port is not reachable, or refuses. ``status`` is 0 without an answer."""
 
     def __init__(self, message: str, status: int = 0) -> None:
         super().__init__(message)
@@ -22,8 +22,8 @@ class AdminError(ConfigError):
 
 
 class AdminPort:
-    """The admin port of a server, by its URL; ``token_option`` is the option that named the file.
-    The file is read for each request: a new token is used at once.
+    """The admin port of a server, by its URL; ``token_option`` is the option that names the token
+    file. The file is read for each request, so that a new token is used at once.
     """
 
     def __init__(self, url: str, token_file: Path | None, token_option: str) -> None:
@@ -35,8 +35,8 @@ class AdminPort:
         self._headers()
 
     def get(self, path: str, hint: str = HINT) -> bytes:
-        """Return what is at a path below the URL. Raises AdminError, with ``hint`` if nothing
-        useful can be reached there.
+        """Return the body at a path below the URL. Raises AdminError, with ``hint`` if the server
+        is not reachable or not policyd.
         """
         url = self.url + path.partition("?")[0]
         try:
@@ -69,10 +69,10 @@ class AdminPort:
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A redirect would pass the token on to another server."""
+    """Does not follow redirects, which would pass the token to another server."""
 
     def redirect_request(self, *_: Any) -> None:
-        """Follow none: its status is the error."""
+        """Follow no redirect: its status is the error."""
 
 
 _OPENER = urllib.request.build_opener(_NoRedirects)

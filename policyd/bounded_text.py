@@ -1,4 +1,4 @@
-"""Limits for strings that are made from requests, removal of characters that encoders refuse, and
+"""Limits the length of strings from requests, replaces characters that encoders refuse, and formats
 the text of a cause or finding.
 
 Messages of policies go into responses, the log, captures and audit annotations, and an error may
@@ -10,7 +10,7 @@ from typing import Any
 
 # Characters of one message, error or reason. Kubernetes limits a messageExpression to 5 KiB.
 MAX_MESSAGE_CHARS = 8 * 2**10
-# Characters of the message of a denial, which has all denials; the first one is always included.
+# Characters of a denial's message, which combines all denials; the first one is always included.
 MAX_STATUS_CHARS = 2 * 2**10
 # Characters of all further causes in one response; the first cause is always included.
 MAX_CAUSES_CHARS = 64 * 2**10
@@ -26,7 +26,7 @@ def bounded(string: str, limit: int = MAX_MESSAGE_CHARS) -> str:
 
 
 def few(names: Sequence[str], most: int) -> str:
-    """The names, or the first of them and how many more there are."""
+    """The names, or the first of them and the number of others."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 

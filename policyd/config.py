@@ -24,7 +24,7 @@ PREFIX = "POLICYD_"
 # Service "policyd": no setting may have these names.
 RESERVED = frozenset({"port", "service_host", "service_port"})
 
-# Bounds of single connections, which only policyd's own server has.
+# Limits of single connections, which only policyd's own server has.
 _OF_OWN_SERVER = ("max_connections", "head_timeout", "write_timeout")
 
 
@@ -41,8 +41,8 @@ class Settings:
     policy_configmaps: str = setting(
         "",
         values.label_selector,
-        "Load policies from the ConfigMaps with these labels in --namespace too, and follow their "
-        "changes.",
+        "Also load policies from the ConfigMaps with these labels in --namespace, and follow "
+        "their changes.",
     )
     exception_configmaps: str = setting(
         "",
@@ -98,7 +98,7 @@ class Settings:
         "Serve with this PEM certificate chain; it is reloaded when the file changes.",
     )
     tls_key: Path | None = setting(
-        None, values.file, "Use this PEM private key of the certificate; it is reloaded too."
+        None, values.file, "Use this PEM private key of the certificate; it is also reloaded."
     )
     self_signed: bool = setting(
         False, values.switch, "Generate a certificate for localhost at start, for development."
@@ -148,24 +148,22 @@ class Settings:
         values.size,
         "Reject larger reviews. The default fits two escaped objects of 3 MiB.",
     )
-    workers: int = setting(
-        1, values.count, "Answer requests with this many processes, which share the limits below."
-    )
+    workers: int = setting(1, values.count, "Run NUMBER processes, which share the limits below.")
     max_in_flight: int = setting(
-        256, values.count, "Answer 503 with Retry-After beyond this many concurrent requests."
+        256, values.count, "Answer 503 with Retry-After above this number of concurrent requests."
     )
     max_in_flight_bytes: int = setting(
         160 * 2**20,
         values.size,
-        "Answer 503 beyond this much memory for the reviews being read and answered.",
+        "Limit the memory for reviews being read and answered; answer 503 above the limit.",
     )
     max_read_bytes: int = setting(
         256 * 2**20,
         values.size,
-        "Keep objects that policies read in this much memory; what grows past it is given up.",
+        "Limit the memory for objects that policies read; a kind that exceeds it is unavailable.",
     )
     max_connections: int = setting(
-        512, values.count, "Close the longest idle connection beyond this many open connections."
+        512, values.count, "Limit open connections; at the limit close the longest idle one."
     )
     handshake_timeout: float = setting(
         5.0, values.positive_duration, "Disconnect clients whose TLS handshake takes longer."
@@ -222,9 +220,11 @@ class Settings:
         "",
         values.placement_mode,
         "Let the API server enforce policies itself: auto where that costs less, only all of them, "
-        "never removes placed policies. Without --register only follow what is placed.",
+        "never removes placed policies. Without --register only follow existing placements.",
     )
-    webhook_name: str = setting("policyd", values.object_name, "Name both configurations this.")
+    webhook_name: str = setting(
+        "policyd", values.object_name, "Give both configurations this name."
+    )
     webhook_service: ServicePort = setting(
         ServicePort("policyd", 443), values.service_port, "Register this Service of --namespace."
     )
@@ -244,8 +244,8 @@ class Settings:
     certificate_lifetime: float = setting(
         90 * 86_400.0,
         values.lifetime,
-        "Issue serving certificates that live this long, and a CA that lives ten times as long; "
-        "each is renewed after two thirds of its life.",
+        "Issue serving certificates with this lifetime, and a CA with ten times that; each is "
+        "renewed after two thirds of its life.",
     )
     events: bool = setting(
         False, values.switch, "Report denials as Events in the namespaces of the objects."
@@ -254,13 +254,13 @@ class Settings:
         None, values.directory, "Record reviews and answers in this directory, for policyd replay."
     )
     capture_max_bytes: int = setting(
-        256 * 2**20, values.size, "Keep this much of recorded reviews; delete the oldest first."
+        256 * 2**20, values.size, "Limit the size of recorded reviews; delete the oldest first."
     )
     trace_sample: float | str | None = setting(
         None,
         values.trace_sample,
-        "Trace this part of the requests (0 to 1), and those that a traced API server sends, or "
-        "only the latter: parent. 0, the default, is off. Needs the extra otel.",
+        "Trace this share of requests (0 to 1), and those that a tracing API server samples; "
+        "parent: only the latter. 0, the default, is off. Needs the extra otel.",
     )
     otlp_endpoint: str = setting(
         "",
@@ -277,8 +277,8 @@ class Settings:
 
     @property
     def longest_drain(self) -> float:
-        """The longest time with open ports after SIGTERM: requests can then take their
-        ``--timeout``, or half of the grace period if that is less.
+        """The longest time with open ports after SIGTERM. It leaves requests their ``--timeout``,
+        or half of the grace period if that is less.
         """
         return self.grace - min(self.timeout, self.grace / 2)
 
@@ -289,7 +289,7 @@ class Settings:
                 raise ConfigError(message)
 
     def _contradictions(self) -> Iterator[tuple[object, str]]:
-        """Yield what is wrong if it is true, and the message."""
+        """Yield each condition that must not be true, and its message."""
         pair = "must be set together; one of them is missing"
         yield (
             self.self_signed and (self.tls_cert or self.tls_key),
@@ -327,7 +327,7 @@ class Settings:
         )
 
     def _without_cluster(self) -> Iterator[tuple[object, str]]:
-        """Yield the same of what needs a cluster and, mostly, its own namespace."""
+        """Yield the same for flags that need a cluster and, mostly, policyd's own namespace."""
         in_config_map = isinstance(self.last_good, ConfigMapName)
         connected = self.cluster or self.kubeconfig
         for needed, flag, in_namespace in (
@@ -361,7 +361,7 @@ def resolve(
     """Settings from flags (by field name; None: not set), environment and a config file.
 
     ``document`` is the content of the config file; ``file`` and the ``lines`` of its keys are for
-    messages. An unknown key is an error; an unknown ``POLICYD_*`` variable may be of Kubernetes.
+    messages. An unknown key is an error; an unknown ``POLICYD_*`` variable may be Kubernetes'.
     """
     by_field = entries_by_field(document or {}, file, lines or {}, Settings)
     values: dict[str, Any] = {}
@@ -385,7 +385,7 @@ def resolve(
                 f"{sources[name]} cannot be used with --server hypercorn, which has no such limit"
             )
     if "drain" in sources and settings.drain > settings.longest_drain:
-        # The default is cut instead: a user who shortens --grace need not know it.
+        # The default is reduced instead: a user who shortens --grace need not know it.
         raise ConfigError(_longer_than_grace(settings, sources["drain"]))
     return settings
 

@@ -1,4 +1,4 @@
-"""All exception classes of policyd, one family for each cause. Imports nothing of the package."""
+"""All exception classes of policyd, one family for each cause. Imports nothing from the package."""
 
 import zlib
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ Severity = Literal["error", "advice"]
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A safe correction of a problem: at its place, the string ``old`` becomes ``new``. ``offset``:
-    the string begins that many characters after the place.
+    """A safe correction of a problem: replace the string ``old``, which begins ``offset``
+    characters after the problem's place, with ``new``.
     """
 
     old: str
@@ -22,7 +22,7 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Another place that a problem is about; ``message`` says what is there."""
+    """Another place that a problem concerns; ``message`` describes it."""
 
     message: str
     file: str
@@ -36,11 +36,11 @@ class Problem:
 
     ``line`` and ``column`` count from 1 (0: unknown). ``path`` is a field path like
     ``spec.validations[0].expression``. ``excerpt`` is printed below the message: for CEL the
-    expression with a caret. ``rule`` is a stable name for filters. ``summary`` says in plain words
-    what a ``message`` of a parser means; it is empty if the message is plain itself. ``fix`` is
-    what ``policyd lint --fix`` writes; None if there is no certain correction. ``document`` is what
-    identifies the document at fault in its file: its label, or a hash of a text without one; empty
-    if the file is at fault. ``related``: for programs; the message names the first of them.
+    expression with a caret. ``rule`` is a stable name for filters. ``summary`` explains the
+    ``message`` of a parser in plain words; it is empty if the message is plain. ``fix`` is the
+    correction of ``policyd lint --fix``; None if there is no certain one. ``document`` identifies
+    the document at fault in its file: its label, or a hash of an unlabelled text; empty if the file
+    is at fault. ``related``: for programs; the message names the first of them.
     """
 
     message: str
@@ -59,7 +59,7 @@ class Problem:
 
     @property
     def text(self) -> str:
-        """Return the message as people read it: the summary first, if there is one."""
+        """Return the message for people: the summary first, if there is one."""
         return f"{self.summary} ({self.message})" if self.summary else self.message
 
     @property
@@ -88,8 +88,8 @@ class ConfigError(PolicydError):
 
 @contextmanager
 def file_errors(file: object, option: str = "") -> Iterator[None]:
-    """Raise ConfigError for a file that cannot be read, unpacked or written, with the ``option``
-    that named it. It is ``file`` unless the system names another file.
+    """Raise ConfigError if a file cannot be read, unpacked or written, with the ``option`` that
+    named it. The error names ``file`` unless the system names another file.
     """
     try:
         yield
@@ -166,7 +166,7 @@ class MutationError(PolicydError):
 
 
 class StatusError(PolicydError):
-    """The request fails with this Status whatever failurePolicy is."""
+    """The request fails with this Status regardless of failurePolicy."""
 
     def __init__(self, code: int, reason: str, message: str) -> None:
         super().__init__(message)
@@ -191,14 +191,14 @@ class ReviewError(PolicydError):
 
 
 class UnreadableReview(ReviewError):
-    """An AdmissionReview that an API server can send and policyd cannot evaluate: too deep or
+    """An AdmissionReview that an API server can send but policyd cannot evaluate: too deep or
     large, or with strings that are not Unicode. The failurePolicy of each policy decides, and the
     HTTP status is 200.
     """
 
 
 class CallerRefused(ReviewError):
-    """The client has not shown that it is an API server that may send this review. ``cause`` is a
+    """The client has not proved that it is an API server that may send this review. ``cause`` is a
     label of metrics.
     """
 

@@ -1,8 +1,8 @@
-"""When Python looks for garbage: seldom while a command is imported and does its work once, as
-usual in a server. And what is left free is given back.
+"""Configures garbage collection: rare during the imports and the single task of a command, normal
+in a server. Also returns free memory to the system.
 
-Imported modules live as long as the process. At Python's own pace a fifth of the CPU of a start
-goes into looking through it again and again.
+Imported modules live as long as the process. With Python's defaults, collections that repeatedly
+visit them take a fifth of the CPU of a start.
 """
 
 import gc
@@ -11,8 +11,8 @@ from contextlib import contextmanager
 
 from policyd._core.system.libc import malloc_trim
 
-# Objects made, less those freed, before the young ones are looked through: five times as many as a
-# command imports. Loading policies leaves no garbage at all.
+# Objects created less those freed before a young collection: five times as many as a command
+# imports. Loading policies leaves no garbage.
 _SELDOM = (500_000, 20, 20)
 _USUAL = gc.get_threshold()
 
@@ -23,19 +23,19 @@ def collect_seldom() -> None:
 
 
 def collect_as_usual() -> None:
-    """Call this before a process begins to serve; what it has by now is never looked through."""
+    """Call this before a process begins to serve; collections ignore all existing objects."""
     gc.freeze()
     gc.set_threshold(*_USUAL)
 
 
 @contextmanager
 def exempting() -> Iterator[None]:
-    """Exempt what a collection leaves from all later ones, for as long as policies are loaded
-    beside requests.
+    """Exempt the survivors of each collection from later ones while policies are loaded next to
+    requests.
 
-    A collection stops all threads, and a whole set takes it 0.1 ms a policy. So each one looks
-    through the few hundred objects that were made since the last one. Neither sets nor connections
-    are reference cycles: they are freed although they are exempt.
+    A collection stops all threads, for 0.1 ms per policy of a set. With this, each one visits only
+    the few hundred objects created since the last one. Sets and connections are not reference
+    cycles: they are freed although they are exempt.
     """
     gc.collect()  # garbage must not become exempt
     gc.callbacks.append(_exempt)
@@ -51,21 +51,21 @@ def _exempt(phase: str, _: dict[str, int]) -> None:
 
 
 def exempt(oldest: bool = True) -> None:
-    """Collect garbage now, and exempt what is left from further collections."""
+    """Collect garbage now, and exempt the rest from further collections."""
     gc.collect(2 if oldest else 1)
     gc.freeze()
 
 
 def settle(oldest: bool = True) -> None:
-    """Collect garbage now, exempt what is left from further collections, and return free memory to
-    the system.
+    """Collect garbage now, exempt the rest from further collections, and return free memory to the
+    system.
 
-    Without ``oldest`` only what is young: enough after ``exempting``. Looking for garbage among the
-    oldest also frees all the memory that Python keeps for new tuples, which takes a millisecond
-    when much was loaded.
+    Without ``oldest`` only collect young objects, which suffices after ``exempting``. Collecting
+    the oldest also frees the memory that Python keeps for new tuples, which takes a millisecond
+    after loading much.
     """
     exempt(oldest=oldest)
-    # glibc keeps what was freed below the last block in use: loading leaves a few percent.
+    # glibc keeps memory freed below the last block in use: loading leaves a few percent.
     give_back()
 
 

@@ -1,5 +1,5 @@
-"""Types of JSON values for signatures, and the walks that readers share: the objects in a value,
-all strings, all keys.
+"""Types of JSON values for signatures, and shared walks over them: the objects in a value, all
+strings, all keys.
 """
 
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import Any
 
 JSON = Any  # a decoded JSON value: dict, list, str, int, float, bool or None
 JSONObject = dict[str, Any]
-# Where a field is: its names and indexes from the top of a document.
+# The path of a field: its names and indexes from the top of a document.
 FieldPath = tuple[str | int, ...]
 
 
@@ -23,7 +23,7 @@ def object_in(value: JSON, *path: str) -> JSONObject:
 
 
 def strings_in(value: JSON) -> Iterator[str]:
-    """Yield every string of a value, in order; keys are none.
+    """Yield every string of a value, except keys, in order.
 
     >>> [*strings_in({"a": ["b", {"c": "d"}], "e": "f"})]
     ['b', 'd', 'f']
@@ -37,7 +37,7 @@ def keys_in(value: JSON) -> Iterator[str]:
 
 
 def values_in(value: JSON) -> Iterator[JSON]:
-    """Yield a value and all values inside it, each before what is in it. Not recursive."""
+    """Yield a value and all values inside it, parents first. Not recursive."""
     stack = [value]
     while stack:
         each = stack.pop()

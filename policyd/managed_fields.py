@@ -1,4 +1,4 @@
-"""Who wrote which field of an object last, as the API server records it in ``managedFields``."""
+"""Finds the last writers of an object's fields, as recorded in ``managedFields``."""
 
 import json
 from collections.abc import Collection, Iterator
@@ -17,12 +17,12 @@ def field_path(*names: str) -> ManagedField:
 
 
 def item(name: str) -> str:
-    """Return the part of a path that stands for the item of a list with this name."""
+    """Return the part of a path for the list item with this name."""
     return f"k:{json.dumps({'name': name}, separators=(',', ':'))}"
 
 
 def shown(path: ManagedField) -> str:
-    """Return a path as people write it: ``webhooks[a].rules``."""
+    """Return a path in readable form: ``webhooks[a].rules``."""
     parts = [
         f".{each[2:]}" if each.startswith("f:") else f"[{json.loads(each[2:])['name']}]"
         for each in path
@@ -31,7 +31,7 @@ def shown(path: ManagedField) -> str:
 
 
 def differing_marks(found: JSONObject, wanted: JSONObject, *names: str) -> list[ManagedField]:
-    """Return the wanted entries of these maps of the metadata, and owners, that are not there."""
+    """Return the wanted entries of these metadata maps, and the wanted owners, that are missing."""
     there, metadata = found.get("metadata") or {}, wanted["metadata"]
     paths = [
         field_path("metadata", name, key)
@@ -45,15 +45,15 @@ def differing_marks(found: JSONObject, wanted: JSONObject, *names: str) -> list[
 
 
 def owners(found: JSONObject, path: ManagedField) -> set[str]:
-    """Return the field managers that own a field, or something in it."""
+    """Return the field managers that own a field, or a part of it."""
     return {
         str(each.get("manager")) for each in _entries(found) if _has(each.get("fieldsV1"), path)
     }
 
 
 def changed_by(found: JSONObject, paths: Collection[ManagedField]) -> str:
-    """Return who else owns one of these fields, or else who wrote last; empty if nobody is known:
-    what was removed has no owner.
+    """Return the other managers of these fields, or else the last writer; empty if none is known.
+    Removed fields have no owner.
     """
     others = [each for each in _entries(found) if each.get("manager") != MANAGER]
     of_these = [each for each in others if any(_has(each.get("fieldsV1"), path) for path in paths)]
@@ -64,7 +64,7 @@ def changed_by(found: JSONObject, paths: Collection[ManagedField]) -> str:
 
 
 def _entries(found: JSONObject) -> Iterator[JSONObject]:
-    """Yield what is recorded of each manager, but of writes of a status."""
+    """Yield the record of each manager, except of writes of a status."""
     for each in (found.get("metadata") or {}).get("managedFields") or ():
         if not each.get("subresource"):
             yield each

@@ -1,16 +1,16 @@
-"""The known name that a misspelt one probably stands for, and the hint at it."""
+"""Finds the known name that a misspelt one probably means, and the hint for it."""
 
 from collections.abc import Iterable
 
 _MOST = 10  # names that a hint lists
-_RATIO = 0.6  # as difflib measures it: how alike the names are at least
+_RATIO = 0.6  # the least similarity of names, as measured by difflib
 
 
 def nearest(name: str, known: Iterable[str], ratio: float = _RATIO) -> str:
-    """Return the known name that is most like ``name``, one of the same words first; empty if
-    none is.
+    """Return the known name that is most similar to ``name``, preferring the same words; empty if
+    none is similar.
     """
-    import difflib  # only for what is misspelt
+    import difflib  # only for misspelt names
 
     known, words = list(known), _words(name)
     if len(words) > 1 and (same := next((each for each in known if _words(each) == words), "")):
@@ -27,12 +27,12 @@ def _words(name: str) -> list[str]:
 def did_you_mean(
     name: str, known: Iterable[str], otherwise: str = "", ratio: float = _RATIO
 ) -> str:
-    """Return the hint at the known name that is most like ``name``, or what to say if none is."""
+    """Return the hint with the known name that is most similar to ``name``, or ``otherwise``."""
     near = nearest(name, known, ratio)
     return f"did you mean {near}?" if near else otherwise
 
 
 def nearest_or_listed(name: str, known: Iterable[str]) -> str:
-    """Return the hint at the nearest of the known names, or at all of them."""
+    """Return the hint with the nearest known name, or with all known names."""
     names = sorted(known)
     return did_you_mean(name, names, f"there are: {', '.join(names[:_MOST]) or 'none'}")

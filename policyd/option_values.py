@@ -4,6 +4,7 @@ Every parser raises ValueError with the words that follow "expected"; its caller
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ _TERM = re.compile(
 )
 _LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]*+(?<=[a-z0-9]))?", re.ASCII)
 _LONGEST_NAME = 253
-# Of a certificate: dates have whole seconds.
+# Seconds that a certificate must live: its dates have whole seconds.
 SHORTEST_LIFE = 6.0
 
 
@@ -129,7 +130,7 @@ def file_or_config_map(string: str) -> Path | ConfigMapName:
 
 
 def label_selector(string: str) -> str:
-    """A label selector that is not empty, as ``kubectl -l`` takes it."""
+    """A nonempty label selector in the syntax of ``kubectl -l``."""
     selector_terms(string)
     return string
 
@@ -142,8 +143,8 @@ def namespace_pattern(string: str) -> str:
 
 
 def selector_terms(string: str) -> dict[str, Any]:
-    """The LabelSelector of a selector such as ``a=b,c!=d,e in (f,g),!h``. Its keys and values are
-    not checked here.
+    """The LabelSelector of a selector such as ``a=b,c!=d,e in (f,g),!h``. Does not check its keys
+    and values.
     """
     found: list[dict[str, Any]] = []
     at = 0
@@ -193,7 +194,7 @@ def object_name(string: str) -> str:
 
 
 def name_and_uid(string: str) -> str:
-    """The name of an object, or NAME/UID: that very object, not another of its name."""
+    """The name of an object, or NAME/UID for exactly one object."""
     name, slash, uid = string.partition("/")
     if slash and not (uid and uid.isascii() and uid.isprintable()):
         raise ValueError("a name, or NAME/UID")
@@ -202,17 +203,17 @@ def name_and_uid(string: str) -> str:
 
 
 def https_url(string: str) -> str:
-    """A URL that an API server accepts for a webhook; without a slash at its end."""
+    """A URL that an API server accepts for a webhook, without a trailing slash."""
     return _url(string, {"https"}, "a URL like https://policyd.example:8443")
 
 
 def http_url(string: str) -> str:
-    """A URL of HTTP or HTTPS without credentials; without a slash at its end."""
+    """An HTTP or HTTPS URL without credentials and without a trailing slash."""
     return _url(string, {"http", "https"}, "a URL like http://collector:4318")
 
 
 def _url(string: str, schemes: set[str], expected: str) -> str:
-    url = urlsplit(string)  # ValueError: brackets that are no IPv6 address
+    url = urlsplit(string)  # ValueError for brackets without an IPv6 address
     bare = not (url.username or url.password or url.query or url.fragment)
     if url.scheme not in schemes or not url.hostname or not bare:
         raise ValueError(expected)
@@ -236,22 +237,17 @@ def lifetime(string: str) -> float:
     return seconds
 
 
-def placement_mode(string: str) -> str:
-    """``auto``, ``never`` or ``only``."""
-    if string not in {"auto", "never", "only"}:
-        raise ValueError("auto, never or only")
-    return string
+def _choice(*words: str) -> Callable[[str], str]:
+    """Return a parser that accepts only these words."""
+
+    def read(string: str) -> str:
+        if string not in words:
+            raise ValueError(f"{', '.join(words[:-1])} or {words[-1]}")
+        return string
+
+    return read
 
 
-def http_server(string: str) -> str:
-    """``policyd``, its own server, or ``hypercorn``."""
-    if string not in {"policyd", "hypercorn"}:
-        raise ValueError("policyd or hypercorn")
-    return string
-
-
-def log_format(string: str) -> str:
-    """``json`` or ``text``."""
-    if string not in {"json", "text"}:
-        raise ValueError("json or text")
-    return string
+placement_mode = _choice("auto", "never", "only")
+http_server = _choice("policyd", "hypercorn")
+log_format = _choice("json", "text")

@@ -1,4 +1,4 @@
-"""What policyd writes in a cluster: its labels, its field manager, and who made an object."""
+"""Marks of policyd's objects in a cluster: labels, field manager, and the creating tool."""
 
 from typing import Any
 
@@ -16,12 +16,12 @@ def labels_in(found: JSONObject) -> dict[str, Any]:
 
 
 def owners_in(found: JSONObject) -> list[Any]:
-    """Return the references to the objects with which an object is deleted."""
+    """Return the ownerReferences: an object is deleted with its owners."""
     return (found.get("metadata") or {}).get("ownerReferences") or []
 
 
 def owned_by(wanted: JSONObject, namespace: JSONObject | None) -> JSONObject:
-    """Return the object, to be deleted with a Namespace if there is one."""
+    """Return the object with a Namespace, if there is one, as its owner."""
     if namespace is None:
         return wanted
     metadata = namespace["metadata"]
@@ -31,13 +31,13 @@ def owned_by(wanted: JSONObject, namespace: JSONObject | None) -> JSONObject:
 
 
 def maker(found: JSONObject) -> str:
-    """Return the tool that its label names as its maker; empty if there is none."""
+    """Return the tool that an object's label names as its creator; empty if there is none."""
     return str(labels_in(found).get(MANAGED_BY, ""))
 
 
 def without_maker(wanted: JSONObject) -> JSONObject:
-    """Return the object without that label, to write to what another tool made: Helm fails to
-    upgrade an object if somebody else wrote a label that it writes.
+    """Return the object without that label, to write to an object of another tool: Helm fails to
+    upgrade an object if another client wrote a label that it writes.
     """
     labels = {key: value for key, value in labels_in(wanted).items() if key != MANAGED_BY}
     return {**wanted, "metadata": {**wanted["metadata"], "labels": labels}}

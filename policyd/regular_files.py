@@ -1,4 +1,4 @@
-"""Read regular files without ever blocking on a pipe or terminal, and replace them in one step.
+"""Reads regular files without ever blocking on a pipe or terminal, and replaces them in one step.
 
 Opening a FIFO waits for a writer, and opening a device may have side effects. So the file type is
 checked before opening, and again on the open descriptor in case the file was replaced.
@@ -25,8 +25,8 @@ class NotRegular(OSError):
 
 
 def open_regular(path: str | Path, *, pipes: bool = False) -> BinaryIO:
-    """Open a file for reading; raises OSError. ``pipes`` accepts a pipe that the user named on
-    purpose, such as ``<(command)`` in a shell, and waits for its content.
+    """Open a file for reading; raises OSError. With ``pipes`` also accept a pipe, such as
+    ``<(command)`` in a shell, and wait for its content.
     """
     allowed = (stat.S_IFREG, stat.S_IFIFO) if pipes else (stat.S_IFREG,)
     _check(Path(path).stat(), path, allowed)
@@ -59,7 +59,8 @@ def _check(status: os.stat_result, path: str | Path, allowed: tuple[int, ...]) -
 def replace_file(path: Path, content: bytes, *, mode: int = 0o600) -> None:
     """Replace a file, or create it; raises OSError.
 
-    A crash, a full disk or another process leaves the former content or a complete new one.
+    After a crash, with a full disk, or for other processes the file has the former or the complete
+    new content.
     """
     with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as new:
         try:

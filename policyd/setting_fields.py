@@ -1,5 +1,5 @@
-"""A field of settings, and its value from what a source has: a string, a number or a list; and the
-entries of a config file.
+"""The fields of settings, their values from strings, numbers and lists, and the entries of a config
+file.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ from policyd.near_names import nearest
 
 
 def setting(default: Any, read: Callable[[str], Any], doc: str, *, many: bool = False) -> Any:
-    """A field of Settings: its default, the parser of its string, its help; ``many``: a list."""
+    """A field of Settings: its default, the parser of its strings, its help; ``many``: a list."""
     return field(default=default, metadata={"read": read, "doc": doc, "many": many})
 
 
@@ -23,7 +23,7 @@ def camel(name: str) -> str:
 
 
 def read_value(value: object, source: str, how: Mapping[str, Any]) -> Any:
-    """A value from its string; a list is a list, or a string with commas in the environment."""
+    """Parse a value; lists are lists, or strings with commas in the environment."""
     if not how["many"]:
         return _read_one(value, source, how["read"])
     items = value.split(",") if isinstance(value, str) else value
@@ -50,9 +50,8 @@ def _read_one(value: object, source: str, read: Callable[[str], Any]) -> Any:
 def entries_by_field(
     document: Mapping[str, object], file: str, lines: Mapping[str, int], settings: type
 ) -> dict[str, tuple[str, object]]:
-    """The places and values of a config file by the name of a field of ``settings``;
-    ``maxInFlight`` and ``max-in-flight`` are the same. ``lines`` are the lines of the keys, if
-    known.
+    """The places and values of a config file by field name of ``settings``; ``maxInFlight`` and
+    ``max-in-flight`` are the same. ``lines`` are the lines of the keys, if known.
     """
     names = {each.name.replace("_", ""): each.name for each in fields(settings)}
     keys: dict[str, str] = {}

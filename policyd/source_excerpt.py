@@ -1,16 +1,16 @@
-"""Print a line of a source with a caret below a place. A long line is cut to what is around it.
+"""Formats a line of a source with a caret below a place. A long line is cut around the place.
 
-Columns count code points; the caret is placed by the columns that a terminal uses. Error texts of
-Kubernetes do not come from here: ``cel/syntax/source.py`` prints those.
+Columns count code points; the caret's position counts terminal columns. ``cel/syntax/source.py``
+formats the excerpts in errors of Kubernetes.
 """
 
 from unicodedata import category, east_asian_width
 
 MOST = 120  # columns of a line that is shown whole
-_BEFORE = 50  # columns of a longer one that are kept before the place and after it
+_BEFORE = 50  # columns of a longer line that are kept before and after the place
 _AFTER = 50
 _CUT = "…"
-# Characters that are looked at, in each direction: most of them would have to be combining marks.
+# Characters examined in each direction: more would have to be mostly combining marks.
 _LOOKED_AT = 10 * MOST
 
 
@@ -34,7 +34,7 @@ def marked(line: str, column: int, *, margin: str, fill: str) -> str:
 
 
 def columns(text: str) -> int:
-    """Return the columns that a terminal uses for a text."""
+    """Return the number of columns of a text in a terminal."""
     return sum(map(_columns, text))
 
 

@@ -1,16 +1,16 @@
-"""Token buckets: how many things may happen at once, and how many in a time after that."""
+"""Token buckets: limit how many events may happen at once, and at which rate after that."""
 
 from collections.abc import Callable
 from time import monotonic
 
-# A token that is whole but for the rounding of times.
+# A whole token apart from rounding errors of times.
 _WHOLE = 1 - 1e-6
-# Addresses remembered before quiet ones are forgotten.
+# Addresses in memory before quiet ones are dropped.
 REMEMBERED = 1024
 
 
 class TokenBucket:
-    """Holds up to ``burst`` tokens, full at first; one is added in so many seconds."""
+    """Holds up to ``burst`` tokens, initially full; gains one in so many seconds."""
 
     def __init__(
         self, burst: float, seconds: float, clock: Callable[[], float] = monotonic
@@ -23,7 +23,7 @@ class TokenBucket:
 
     @property
     def tokens(self) -> float:
-        """Return how many tokens there are."""
+        """Return the number of tokens."""
         now = self._clock()
         added = (now - self._at) / self._seconds
         self._tokens, self._at = min(self._burst, self._tokens + added), now
@@ -36,7 +36,7 @@ class TokenBucket:
 
     @property
     def wait(self) -> float:
-        """Return the seconds until there is a whole token."""
+        """Return the seconds until a whole token is available."""
         return max(0.0, 1 - self.tokens) * self._seconds
 
     def take(self) -> bool:
@@ -48,13 +48,13 @@ class TokenBucket:
 
 
 class AddressPace:
-    """A bucket for each client address: ``burst`` at once, ``rate`` in a second after that."""
+    """A bucket for each client address: ``burst`` at once, ``rate`` per second after that."""
 
     def __init__(self, burst: float, rate: float, clock: Callable[[], float] = monotonic) -> None:
         self._burst = burst
         self._rate = rate
         self._clock = clock
-        # When each address has paid for what it took so far, at ``rate`` (a leaky bucket).
+        # When each address will have paid for its tokens at ``rate`` (a leaky bucket).
         self._paid_at: dict[str, float] = {}
 
     def __len__(self) -> int:

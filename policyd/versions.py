@@ -1,4 +1,4 @@
-"""Kubernetes versions: which are supported, and what differs between them.
+"""The supported Kubernetes versions, and their differences.
 
 The CEL environment, the parser and the planner get a version when policies load; requests never
 check one. The tables of the function libraries (``_core/lib``) hold the versions of functions;
@@ -31,14 +31,14 @@ class KubernetesVersion:
 
     def has(self, feature: "Feature") -> bool:
         """Whether this version has the feature."""
-        since = feature.since  # comparing versions makes tuples; each expression does it often
+        since = feature.since  # comparing versions would create tuples, often for each expression
         return since.minor <= self.minor if since.major == self.major else since < self
 
 
 OLDEST = KubernetesVersion(1, 30)
 # The newest release, which is the default.
 NEWEST = KubernetesVersion(1, 37)
-# The newest version that is known: a pre-release, or the newest release.
+# The newest known version: a pre-release, or the newest release.
 LATEST = KubernetesVersion(1, 38)
 SUPPORTED = tuple(KubernetesVersion(1, minor) for minor in range(OLDEST.minor, LATEST.minor + 1))
 # Versions whose responses were recorded. Older ones differ from 1.36 only in their functions.

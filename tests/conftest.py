@@ -4,7 +4,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -35,12 +35,20 @@ os.environ.pop("COLUMNS", None)
 
 
 @pytest.fixture(scope="module")
-def collected() -> Iterator[None]:
+def collected() -> None:
     """A collection must not go through what other tests have left: servers freeze it, too."""
     gc.collect()
     gc.freeze()
-    yield
-    gc.unfreeze()
+
+
+@pytest.fixture
+def short_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measure milliseconds where users measure seconds; what is tested is not how exact the figures are.
+    Later collections still leave out what other tests have left.
+    """
+    monkeypatch.setattr("policyd.benchmark.rounds._WARM", 0.01)
+    monkeypatch.setattr("policyd.benchmark.core._ROUND", 0.003)
+    monkeypatch.setattr("gc.unfreeze", gc.freeze)
 
 
 @pytest.fixture(scope="module", params=["policyd", "hypercorn"])
@@ -77,13 +85,16 @@ def _is_on_hypercorn(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """The tests are many objects, and all are kept: no collection of garbage goes through them."""
+    """The tests are many objects, and all are kept: no collection of garbage goes through them, and
+    what tests leave is collected seldom.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.enable()
         gc.freeze()
+        gc.set_threshold(10_000)
 
 
 @pytest.hookimpl(tryfirst=True)

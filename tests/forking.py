@@ -33,7 +33,7 @@ SERVERS = (
     "policyd.server.network.hypercorn_port", "policyd.cli.shared.terminal.color",
     "policyd.server.cluster.cluster_connection", "policyd.server.cluster.cluster_controllers",
     "policyd.cluster.client", "policyd.observability.metrics.exposition",
-    "policyd.observability.metrics.rows", "lightkube",
+    "policyd.observability.metrics.rows", "policyd.offline.suite_policies", "lightkube",
 )  # fmt: skip
 COMMANDS = (
     "policyd.cli.apply.command", "policyd.cli.explain.command", "policyd.cli.lint",

@@ -19,8 +19,6 @@ SEED = "POLICYD_SEED"
 EXPLORE = "POLICYD_EXPLORE"
 SHARE = "POLICYD_SAMPLE"
 DEFAULT_SHARE = 0.25
-# Of a property, in a run that takes the same ones as every other run.
-SAME_EXAMPLES = 50
 # Which server the processes of a test use: one of both where a sample is run with the other one.
 SERVER = "TESTED_SERVER"
 
@@ -74,8 +72,7 @@ def portion(most: int, least: int = 25) -> int:
 def examples(most: int, least: int = 25) -> int:
     """Return how many examples a property is tried with, of the ``most`` that all would be.
 
-    Examples that are the same ones in every run find little after the first: an exploring run has all of
-    its portion.
+    Examples that are the same ones in every run find little after the first: such a run has the least, an
+    exploring run all of its portion.
     """
-    count = portion(most, least)
-    return count if explores() or share() == 1 else min(count, max(least, SAME_EXAMPLES))
+    return portion(most, least) if explores() or share() == 1 else min(most, least)

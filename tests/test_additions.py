@@ -37,11 +37,9 @@ RULE = '''
 from policyd.policy.model.findings import FormProblem
 
 
-def vague(run):
-    for document in run.sources.documents:
-        if document.name == "policy":
-            message = "the name says nothing"
-            yield document.problem(FormProblem(("metadata", "name"), message, rule="vague"), "advice")
+def vague(policy):
+    if policy.document.name == "policy":
+        yield FormProblem(("metadata", "name"), "the name says nothing", rule="vague")
 '''
 METRIC = '''
 """How many policies cannot be used."""
@@ -65,7 +63,7 @@ ADDITIONS = [
         "policyd/policy/lint/lint_rules.json",
         "[\n",
         '{"name": "vague", "severity": "advice", "about": "a vague name", "remedy": "Say more.",'
-        ' "foundBy": ["vague.vague"]},\n',
+        ' "foundBy": {"policies": ["vague.vague"]}},\n',
     ),
     (
         "policyd/observability/metrics/quarantine.py",

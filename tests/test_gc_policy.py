@@ -13,7 +13,6 @@ def _same_thresholds() -> Iterator[None]:
     before = gc.get_threshold()
     yield
     gc.set_threshold(*before)
-    gc.unfreeze()
 
 
 def test_a_server_collects_as_python_does_by_default() -> None:

@@ -25,7 +25,8 @@ def test_every_rule_that_the_sources_name_is_in_the_table() -> None:
 
 def test_every_function_that_the_table_names_is_there() -> None:
     for rule in RULES.values():
-        assert all(callable(finder(name)) for name in rule.found_by), rule.name
+        names = [name for named in rule.found_by.values() for name in named]
+        assert all(callable(finder(name)) for name in names), rule.name
 
 
 def test_near_names_and_what_cannot_be_disabled() -> None:

@@ -27,6 +27,7 @@ ALLOWED = {
     "policyd/admission/mutating/conflicts.py": "an index in the path of a patch",
     "policyd/admission/decision.py": "one character that a header may not hold",
     "policyd/offline/replaying.py": "a quoted name in a recorded message, by a command",
+    "policyd/defaulting/rules/pods.py": "a part of an image reference, without backtracking",
     "policyd/cel/hints/globs.py": "a literal of an expression",
     "policyd/cel/hints/keys.py": "a path with a key, in an expression with an error",
     "policyd/cel/hints/names.py": "a template of a hint",

@@ -1,5 +1,5 @@
-"""Find what applies to one request: the matching policies, their bindings and params, and the
-exceptions. Evaluates no expression.
+"""Finds the matching policies of one request, their bindings and params, and the exceptions.
+Evaluates no expression.
 """
 
 from collections.abc import Iterator, Mapping
@@ -75,8 +75,8 @@ class Applicable:
         return found
 
     def match_anew(self, changed: JSON) -> list[Matched]:
-        """Return the policies with a part in a second round that match the changed object; from
-        now on policies see the changed object.
+        """Return the policies that match the changed object and act in a second round; from now on
+        policies see the changed object.
         """
         self.object, self.subjects = changed, self.subjects.showing(changed)
         if self.policies.steady and self.request.resource[2] not in CONTROLLERS:
@@ -146,7 +146,7 @@ class Applicable:
             if param_kind is not None and policy.bindings:
                 kind = self._params.kind(param_kind)
         except ParamError:
-            pass  # a finding when the policy is evaluated
+            pass  # becomes a finding when the policy is evaluated
         except Unanswered as unknown:
             questions.append(unknown.question)
         for binding in policy.bindings:
@@ -203,7 +203,7 @@ class Applicable:
         return True
 
     def _usable(self, policy: CompiledPolicy, hit: Hit, findings: Findings) -> bool:
-        """Whether the policy's configuration is usable for this request; if not, note the error."""
+        """Whether the policy's configuration is usable for this request; if not, add the error."""
         problem = policy.problem or hit.error
         if not problem and policy.param_kind is not None and policy.bindings:
             try:
@@ -287,7 +287,7 @@ class Applicable:
 
 @dataclass(frozen=True, slots=True)
 class LookupSources:
-    """The source of answers that are not in a request; None: the policies themselves, or nobody."""
+    """The sources of data outside the request; None: the policy sources, or no source."""
 
     authorizer: Authorizer | None = None
     namespaces: NamespaceSource | None = None
@@ -309,8 +309,8 @@ class LookupSources:
 
 
 def _selectable(changed: JSON) -> JSON:
-    """Return the object as selectors see it after mutations: without labels if one of them is not a
-    string, which only custom resources can have (apimachinery, Unstructured.GetLabels).
+    """Return the object as selectors see it after mutations: without labels if one is not a string,
+    which only custom resources allow (apimachinery, Unstructured.GetLabels).
     """
     metadata = changed.get("metadata") if isinstance(changed, dict) else None
     if not isinstance(changed, dict) or not isinstance(metadata, dict):

@@ -1,4 +1,4 @@
-"""Keep Secrets' values, tokens, and messages that quote them out of the log and of captures.
+"""Keeps Secrets' values, tokens, and messages that quote them out of the log and captures.
 
 The response to the requester is unchanged: the sender of an object knows its contents.
 """
@@ -31,8 +31,8 @@ _OWN_ANNOTATIONS = ("generation", "exception.", "rollout.")
 def is_confidential(request: AdmissionRequest) -> bool:
     """Whether an object of the request holds confidential values.
 
-    Checks the resource, the kind and the objects themselves, so an object that claims another kind
-    is found too.
+    Checks the resource, the kind and the objects themselves, so that it also finds an object that
+    claims another kind.
     """
     group, _, resource = request.resource
     if (group, resource) in _RESOURCES or (group, request.sub_resource) in _SUBRESOURCES:

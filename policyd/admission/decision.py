@@ -30,7 +30,7 @@ MAX_AUDIT_FAILURES = 50
 MAX_ANNOTATION_BYTES = 10 * 1024
 # All audit annotations of one response; the API server writes them into one line of its log.
 MAX_ANNOTATIONS_CHARS = 512 * 1024
-# The API server's limits on Warning headers: for all, and for each one once all exceed theirs.
+# The API server's limits on Warning headers: in total, and for each one if the total is exceeded.
 MAX_WARNINGS_CHARS = 4096
 CUT_WARNING_CHARS = 256
 MAX_KEY_CHARS = 63
@@ -39,15 +39,15 @@ _HASH_CHARS = 8
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
-@dataclass(slots=True)  # frozen would triple what it costs to make one
+@dataclass(slots=True)  # frozen would triple the cost of creating one
 class Finding:
     """One violation or error of a policy for the request, under one binding and param; never
     changed.
 
     ``binding`` is None if the message names none. ``code`` 0 means the code follows from
     ``reason``. ``error`` distinguishes an error from a false validation. ``field`` is the path of
-    the field that it is about, if that is known. ``rollout`` is why a denial is not enforced: then
-    ``actions`` are the rollout's.
+    the field at fault, if known. ``rollout`` is why a denial is not enforced: then ``actions`` are
+    the rollout's.
     """
 
     policy: CompiledPolicy
@@ -65,7 +65,7 @@ class Finding:
 @dataclass(slots=True)
 class Verdict:
     """The findings of all policies for one request, in the order of decisions; filled by
-    ``Findings``. ``refusal`` is the error that fails the request whatever failurePolicy says;
+    ``Findings``. ``refusal`` is the error that fails the request regardless of failurePolicy;
     ``held`` is why policies with a rollout, by ``sort_key``, are not enforced; empty if they are.
     """
 
@@ -106,7 +106,7 @@ class Verdict:
 
     def exempts_first(self, *key: str) -> bool:
         """Return whether this is the first call with ``key``: a policy, or one of its exceptions.
-        Several params and the second round of mutations are about the same request.
+        Several params and the second round of mutations concern the same request.
         """
         if self._exempted is None:
             self._exempted = set()
@@ -127,15 +127,15 @@ def annotation_key(key: str) -> str:
 
 
 def admitted(request: AdmissionRequest, generation: str) -> AdmissionResponse:
-    """Return the response if no policy has anything to say."""
+    """Return the response if no policy has a finding."""
     return AdmissionResponse(request.uid, True, audit_annotations={"generation": generation})
 
 
 def respond(
     request: AdmissionRequest, verdict: Verdict, generation: str, patch: bytes | None = None
 ) -> AdmissionResponse:
-    """Return the response for ``verdict``; only a Deny action denies the request, or an error that
-    fails it whatever failurePolicy says.
+    """Return the response for ``verdict``. Only a Deny action, or an error that fails the request
+    regardless of failurePolicy, denies the request.
     """
     if verdict.refusal is not None:
         return _refused(request, verdict.refusal, generation)
@@ -166,8 +166,8 @@ def respond(
 
 
 def _refused(request: AdmissionRequest, refusal: Finding, generation: str) -> AdmissionResponse:
-    """Return the response for an error that fails the request; the policy that caused it follows
-    the text of Kubernetes.
+    """Return the response for an error that fails the request: the message of Kubernetes, followed
+    by the policy at fault.
     """
     bound = f" with binding '{refusal.binding}'" if refusal.binding is not None else ""
     text = f"{refusal.message} (mutation of policy '{refusal.policy.name}'{bound})"
@@ -185,7 +185,7 @@ def _refused(request: AdmissionRequest, refusal: Finding, generation: str) -> Ad
 
 
 def _cause(finding: Finding, text: str) -> Cause:
-    """Return a denial, with its ``text``, as a cause; a kind of Kubernetes has no field there, as
+    """Return a denial with its ``text`` as a cause; without a field for the kinds of Kubernetes, as
     in Kubernetes.
     """
     path = finding.field
@@ -269,13 +269,13 @@ def _cut_bytes(text: str, limit: int) -> str:
     return raw[:limit].decode("utf-8", "ignore")
 
 
-# Kubernetes' word for an object without a name, such as the ones of a deletecollection
+# Kubernetes' word for an object without a name, such as a deletecollection's
 # (k8s.io/apiserver pkg/admission/errors.go).
 NAMELESS = "Unknown"
 
 
 def message_of(texts: Sequence[str]) -> str:
-    """Return the texts of all denials, one per line: the first one as it is, then the distinct
+    """Return the texts of all denials, one per line: the first one unchanged, then the distinct
     others that fit, and the number of those left out.
     """
     first, *others = texts

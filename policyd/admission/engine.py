@@ -1,5 +1,5 @@
-"""Evaluate one request with one set of policies: match, evaluate, decide. Synchronous, without I/O;
-``with_cluster.py`` drives the same evaluation with lookups in a cluster.
+"""Evaluates one request with one set of policies: match, evaluate, decide. Synchronous, no I/O;
+``with_cluster.py`` runs the same evaluation with lookups in a cluster.
 
 A request that cannot be evaluated follows the policy's failurePolicy; no error admits a request by
 accident.
@@ -43,9 +43,9 @@ def review(
     verdict: Verdict | None = None,
     noted: SeenReads | None = None,
 ) -> AdmissionResponse:
-    """Evaluate one request. ``deadline`` is a ``perf_counter_ns`` time (0: as ``bounded`` says);
-    ``authorizer`` answers the authorizer checks of expressions (None: each check is an error). The
-    findings are added to ``verdict`` if given, and what policies read to ``noted``.
+    """Evaluate one request. ``deadline`` is a ``perf_counter_ns`` time (0: see ``bounded``);
+    ``authorizer`` answers the authorizer checks of expressions (None: each check is an error).
+    ``verdict`` receives the findings, and ``noted`` the reads of policies.
 
     Any error inside a policy, including a bug in policyd, follows its failurePolicy.
     """
@@ -91,8 +91,8 @@ def evaluation(
 ) -> Evaluation[AdmissionResponse]:
     """Evaluate the matched policies and respond; yields the lookups needed first.
 
-    It began ``since`` a time of the ``clock``, which stands still during lookups. ``direct`` is the
-    result of ``validate_directly`` if it has been called.
+    It began at ``since``, a time of the ``clock``, which stands still during lookups. ``direct`` is
+    the result of ``validate_directly`` if that has been called.
     """
     if findings.webhook == "mutate":
         return (yield from mutate(applicable, findings, matches, deadline, clock))

@@ -1,5 +1,5 @@
-"""Collect the findings of policies for one request, count them and log them. A bug in policyd
-becomes a finding of the policy in which it occurs, so that its failurePolicy decides.
+"""Collects, counts and logs the findings of policies for one request. A bug in policyd becomes a
+finding of the policy in which it occurs, so that its failurePolicy decides.
 
 Evaluates nothing. ``decision.py`` builds the response from the findings.
 """
@@ -37,15 +37,16 @@ from policyd.policy.model.suite import Webhook
 _Result = TypeVar("_Result")
 _Arguments = TypeVarTuple("_Arguments")
 _log = logging.getLogger("policyd.engine")
-# Places of one policy in the log.
+# Places of one policy that the log shows.
 MAX_PLACES = 20
 # Why a violation is not enforced with ``newOnly``.
-EXISTING = "the old object violates it, too"
+EXISTING = "the old object also violates it"
 
 
 class Findings:
-    """The findings for one request, in the order of decisions. Findings of policies after one that
-    waits for a lookup are collected apart (``following``) and added when it is done (``join``).
+    """The findings for one request, in the order of decisions. If a policy waits for a lookup, the
+    findings of later policies are collected separately (``following``) and added when it is done
+    (``join``).
 
     ``verdict`` receives the data for the response; ``noted`` receives the findings in its place.
     """
@@ -100,9 +101,9 @@ class Findings:
         return self.verdict.held is not None and policy.sort_key in self.verdict.held
 
     def stage(self, policy: CompiledPolicy, why: str) -> None:
-        """Decide the rollout of the policy for this request, both rounds of mutations included.
-        ``why`` nothing of it is enforced, errors included; its findings then get the actions of the
-        rollout. Empty if it is enforced.
+        """Decide the rollout of the policy for this request, including both rounds of mutations.
+        ``why`` is the reason that nothing of it is enforced, not even errors: its findings get the
+        actions of the rollout. Empty if it is enforced.
         """
         if self.verdict.held is None:
             self.verdict.held = {}
@@ -114,7 +115,7 @@ class Findings:
         return "" if held is None else held.get(policy.sort_key, "")
 
     def misconfigured(self, policy: CompiledPolicy, text: str, binding: str | None) -> None:
-        """Add a configuration error: denies whatever the actions, unless failurePolicy is
+        """Add a configuration error, which denies regardless of the actions unless failurePolicy is
         Ignore.
         """
         policy.counters.count(ERROR)
@@ -126,7 +127,7 @@ class Findings:
         self._add(finding, policy.fail)
 
     def failed(self, policy: CompiledPolicy, binding: Binding, error: str | Stopped) -> None:
-        """Add an evaluation error: follows the binding's actions, unless failurePolicy is
+        """Add an evaluation error, which follows the binding's actions unless failurePolicy is
         Ignore.
         """
         policy.counters.count(TIMEOUT if isinstance(error, TimedOut) else ERROR)
@@ -137,8 +138,8 @@ class Findings:
         self._add(finding, policy.fail)
 
     def refused(self, policy: CompiledPolicy, binding: Binding, error: StatusError) -> None:
-        """Add an error that fails the request whatever failurePolicy says. The policy is enforced:
-        one that is held refuses nothing.
+        """Add an error that fails the request regardless of failurePolicy. The policy is enforced:
+        a held one refuses nothing.
         """
         policy.counters.count(ERROR)
         name = None if policy.kind == "Policy" else binding.name
@@ -166,9 +167,9 @@ class Findings:
         exempt: Mapping[int, Exemption] = NO_VALIDATIONS,
         existing: Container[int | str] = (),
     ) -> None:
-        """Add the outcome of a policy's validations under one binding and param; ``exempt`` are the
-        exceptions that lift validations, by index; ``existing`` is what the old object violates, if
-        the rollout enforces only new violations: validations by index, other errors by text.
+        """Add the outcome of a policy's validations under one binding and param. ``exempt`` are the
+        exceptions that lift validations, by index. ``existing`` are the violations of the old
+        object, if the rollout enforces only new ones: validations by index, other errors by text.
         """
         name = None if policy.kind == "Policy" else binding.name
         actions, fields = binding.actions, outcome.fields
@@ -233,13 +234,13 @@ class Findings:
         exception: str = "",
         rollout: str = "",
     ) -> None:
-        """Report what a policy did to the request, for the log."""
+        """Report a policy's effect on the request, for the log."""
         event = PolicyEvent(what, policy.name, message, effect, self.generation, exception, rollout)
         self.recorder.happened(self.request, event)
 
     def _add(self, finding: Finding, counts: bool, why: str = "") -> None:
-        """Add a finding; one that failurePolicy Ignore drops is only logged. ``why`` a denial is
-        not enforced although the policy is.
+        """Add a finding; if failurePolicy Ignore drops it, only log it. ``why`` is the reason that
+        a denial is not enforced although its policy is.
         """
         if counts and finding.policy.rollout is not None and "Deny" in finding.actions:
             finding = self._held(finding, finding.policy.rollout, why)
@@ -254,12 +255,12 @@ class Findings:
         elif finding.rollout:
             what = "would_deny"
         elif not denied and "Warn" not in finding.actions:
-            return  # the audit log of the API server has it
+            return  # it is in the API server's audit log
         effect: RequestEffect = "denied" if denied else "admitted"
         self.happened(what, finding.policy, finding.message, effect=effect, rollout=finding.rollout)
 
     def _held(self, finding: Finding, rollout: CompiledRollout, why: str) -> Finding:
-        """Return a denial as the policy's rollout makes it."""
+        """Return a denial with the actions of the policy's rollout."""
         policy = finding.policy
         why = self.why_held(policy) or why
         if not why:
@@ -281,7 +282,7 @@ class Findings:
 
 def _decision(outcome: ValidationOutcome, actions: tuple[str, ...], errors: bool) -> int:
     """Return the counter of a policy's decision (``_core/counting/counters.pxd``); ``errors``:
-    there are some.
+    whether there are errors.
     """
     if outcome.timed_out:
         return TIMEOUT

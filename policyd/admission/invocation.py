@@ -1,4 +1,4 @@
-"""Invocation: one policy under one binding and param, the term of Kubernetes. Only data."""
+"""Invocation, as in Kubernetes: one policy under one binding and param. Only data."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,6 +1,6 @@
-"""Read the metadata of a request's object, and find its name. An unreadable part is absent.
+"""Reads the metadata of a request's object, and finds its name. An unreadable part is absent.
 
-generateName counts only while the API server makes a name of it: everyone with permission to update
+generateName counts only while the API server makes a name from it: anyone with permission to update
 an object can change it.
 """
 
@@ -19,7 +19,7 @@ def metadata_string(request: AdmissionRequest, key: str) -> str:
 
 def object_name(request: AdmissionRequest) -> str:
     """Return the name of the object, or "" if it has none yet. The requests of a deletecollection
-    name the object only by ``oldObject``.
+    name the object only in ``oldObject``.
     """
     if request.name or request.sub_resource:
         return request.name
@@ -27,8 +27,8 @@ def object_name(request: AdmissionRequest) -> str:
 
 
 def generated_from(request: AdmissionRequest) -> str:
-    """Return the generateName of which the API server will make, or has just made, the name of the
-    object; "" if it has not.
+    """Return the generateName from which the API server will make, or has just made, the object's
+    name; "" if there is none.
     """
     if request.operation != "CREATE" or request.sub_resource:
         return ""
@@ -37,7 +37,7 @@ def generated_from(request: AdmissionRequest) -> str:
 
 
 def name_so_far(request: AdmissionRequest) -> str:
-    """Return the name of the object, with UNKNOWN for what the API server has not made yet."""
+    """Return the name of the object, with UNKNOWN for a suffix that is not generated yet."""
     return object_name(request) or unfinished(generated_from(request))
 
 

@@ -14,7 +14,7 @@ from policyd.policy.compile.exemptions import Exemption
 
 
 class Observer:
-    """Called at each step of the decision, in this order for each policy. Itself it ignores all."""
+    """Called at each step of the decision, in this order for each policy. Ignores all steps."""
 
     def second_round(self) -> None:
         """The policies of the second mutation round are about to be matched."""

@@ -1,9 +1,8 @@
-"""Read only what matching needs from a review that cannot be decoded as a whole.
+"""Reads the parts that matching needs from a review that cannot be decoded as a whole.
 
 An API server sends reviews that policyd cannot evaluate: raw JSON of users with half a surrogate
 pair in a string, thousands of nesting levels, or too many values to fit into memory. Such a review
-is still matched, so that the failurePolicy of each matching policy decides. Nothing is evaluated
-here.
+is still matched, so that the failurePolicy of each matching policy decides. Evaluates nothing.
 """
 
 from collections.abc import Mapping
@@ -20,7 +19,7 @@ from policyd.errors import UnreadableReview
 # Bytes of memory that the values of one review may take: two objects of 3 MiB, the most that an API
 # server reads from a client, with as many values per byte as the densest recorded ones (17).
 MAX_DECODED_BYTES = 128 * 2**20
-# No body up to this size can exceed that: the costliest byte is a bracket, 68 bytes of memory.
+# No body up to this size can exceed it: the costliest byte is a bracket, 68 bytes of memory.
 UNCOUNTED_BYTES = MAX_DECODED_BYTES // 68
 # Nesting levels of one object of a review, and of the whole review around it.
 MAX_OBJECT_DEPTH = 1000
@@ -58,8 +57,8 @@ def too_many_values(body: bytes) -> bool:
 
 
 def read(body: bytes, too_large: bool) -> tuple[Any, str] | None:
-    """Return what matching needs of a review, and why the rest is unreadable; None if the body is
-    not JSON. ``too_large`` is the result of ``too_many_values``.
+    """Return the parts of a review that matching needs, and why the rest is unreadable; None if the
+    body is not JSON. ``too_large`` is the result of ``too_many_values``.
     """
     scan = JSONScan(body)
     if scan.problem() >= 0:
@@ -69,11 +68,11 @@ def read(body: bytes, too_large: bool) -> tuple[Any, str] | None:
 
 
 def read_list(body: bytes) -> dict[str, Any] | None:
-    """Return the list in an API server's response whose objects cannot all be decoded; None if it
-    is not a list.
+    """Return the list in an API server's response even if some objects cannot be decoded; None if
+    it is not a list.
 
-    Of an object that is nested too deep, it has what identifies it and a value that is nested too
-    deep as well: a review of it is as unreadable as one of the whole object.
+    An object that is nested too deeply keeps its identity and gets a value that is also nested too
+    deeply, so that a review of it is as unreadable as one of the whole object.
     """
     scan = JSONScan(body)
     places = (scan.members(0, (*_LIST, "items")) if scan.problem() < 0 else None) or {}
@@ -86,7 +85,7 @@ def read_list(body: bytes) -> dict[str, Any] | None:
 
 
 def read_tree(review: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what matching needs of a review that a caller decoded."""
+    """Return the parts that matching needs of a review that a caller decoded."""
     found: dict[str, Any] = _of_tree(dict(review), _REVIEW)
     return found
 
@@ -95,8 +94,10 @@ def _reason(scan: JSONScan, body: bytes) -> str:
     if scan.surrogate >= 0:
         shown = body[scan.surrogate : scan.surrogate + 6].decode("ascii")
         return f"a string holds half of a surrogate pair, {shown}, at byte {scan.surrogate}"
-    if scan.octet >= 0:
-        return f"a string is not UTF-8 at byte {scan.octet}"
+    try:
+        body.decode()
+    except UnicodeDecodeError as error:
+        return f"a string is not UTF-8 at byte {error.start}"
     if scan.depth > MAX_REVIEW_DEPTH:
         return TOO_DEEP
     return TOO_LARGE_NUMBER
@@ -111,7 +112,7 @@ class _Picker:
         self._room = MAX_DECODED_BYTES
 
     def picked(self, start: int, end: int, wanted: WantedMembers | None) -> Any:
-        """Return the value at that place, with the wanted members only."""
+        """Return the value at that place, with only the wanted members."""
         if wanted is None:
             return self._whole(self._body[start:end])
         places = self._scan.members(start, tuple(wanted))
@@ -132,7 +133,7 @@ class _Picker:
             return {**self.picked(start, end, {"metadata": _METADATA}), "spec": _nested()}
 
     def _whole(self, text: bytes) -> Any:
-        """Decode one value, reading strings as Go does; a CelError if that fails too."""
+        """Decode one value, reading strings as Go does; a CelError if that also fails."""
         needed = decoded_bytes(text, self._room)
         if needed > self._room:
             return CelError(TOO_MANY_VALUES)

@@ -1,8 +1,8 @@
 """Recorder: the interface through which the engine and the endpoints report events.
 
-Independent of the output: Prometheus and the log are one implementation
-(``observability/metrics/recorder.py``). Durations are nanoseconds of ``perf_counter_ns``. Counts
-per policy and request are not reported here: the core keeps them as plain integers.
+Independent of the output: ``observability/metrics/recorder.py`` implements it with Prometheus and
+the log. Durations are nanoseconds of ``perf_counter_ns``. Counts per policy and request are not
+reported here: the core keeps them as plain integers.
 """
 
 from typing import Literal, NamedTuple
@@ -42,7 +42,7 @@ class PolicyEvent(NamedTuple):
 class Recorder:
     """Records events; never fails, never waits. Every method is cheap enough for the hot path.
 
-    Itself it records nothing: for the command line, for tests and for benchmarks of the engine.
+    This class records nothing: for the command line, tests and benchmarks of the engine.
     """
 
     def request(
@@ -69,11 +69,11 @@ class Recorder:
         """A policy changed a value that another policy had set."""
 
     def rejected(self, status: int, peer: str, path: str, reason: str) -> None:
-        """A request to the port of reviews was answered with an error instead of a review."""
+        """A request to the review port was answered with an error instead of a review."""
 
     def happened(self, request: AdmissionRequest, event: PolicyEvent) -> None:
         """A policy denied, warned, failed, changed another's value, was lifted by an exception, or
-        would have denied or mutated but for its rollout.
+        only because of its rollout did not deny or mutate.
         """
 
     def unrecorded(self, part: RecordingPart, error: Exception) -> None:

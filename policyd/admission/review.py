@@ -1,6 +1,6 @@
 """AdmissionReview (``admission.k8s.io/v1``): bytes to request, and response to bytes.
 
-Checks the form that the API server guarantees, and nothing about policies. A body that breaks that
+Checks only the form that the API server guarantees, and nothing about policies. A body with another
 form raises ReviewError, which becomes HTTP 400 with the message as its reason.
 """
 
@@ -26,7 +26,7 @@ KIND = "AdmissionReview"
 
 class Cause(NamedTuple):
     """One denial in the details of a Status. ``field`` is the path of the field at fault, empty if
-    it is not known; ``reason`` is a CauseType of Kubernetes.
+    not known; ``reason`` is a CauseType of Kubernetes.
     """
 
     message: str
@@ -69,8 +69,8 @@ class AdmissionResponse(NamedTuple):
 def decode(body: bytes | dict[str, Any]) -> AdmissionRequest:
     """Return the request of a review given as JSON bytes or as the decoded dict.
 
-    A request that an API server can send and policyd cannot evaluate is ``unreadable``: it has only
-    what matching needs.
+    A request that an API server can send but policyd cannot evaluate is ``unreadable``: it has only
+    the parts that matching needs.
     """
     review, unreadable = _parse(body) if isinstance(body, bytes) else _checked(body)
     if type(review) is not dict:
@@ -163,7 +163,7 @@ def _parse(body: bytes) -> tuple[Any, str]:
 
 
 def _checked(review: dict[str, Any]) -> tuple[dict[str, Any], str]:
-    """Do the same as ``_parse`` for a review that a caller decoded."""
+    """Like ``_parse``, for a review that a caller decoded."""
     try:
         return normal(review, MAX_REVIEW_DEPTH), ""
     except UnreadableReview as error:
@@ -204,5 +204,5 @@ def _json_type(value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    """Return a string as it is (cut short), of any other value only its type."""
+    """Return a string (cut short), or the type of any other value."""
     return repr(value[:80]) if isinstance(value, str) else _json_type(value)

@@ -1,4 +1,4 @@
-"""Decide whether the rollout of a policy enforces it for one request, and why. Evaluates no
+"""Decides whether the rollout of a policy enforces it for one request, and why. Evaluates no
 expression.
 """
 
@@ -11,8 +11,8 @@ from policyd.policy.compile.rollouts import CompiledRollout, number_of
 
 
 class Stage(NamedTuple):
-    """Whether a policy is enforced for a request, and the reason for either. ``problem``: it cannot
-    be decided.
+    """Whether a policy is enforced for a request, and the reason. ``problem``: why that cannot be
+    decided.
     """
 
     enforced: bool
@@ -50,7 +50,7 @@ def stage_of(
 
 
 def _share(percent: int, policy: str, request: AdmissionRequest) -> Stage:
-    # Each retry of a create without a name gets a new one from the API server.
+    # The API server generates a new name for each retry of a create without one.
     name = generated_from(request) or object_name(request)
     number = number_of(policy, request.namespace, request.kind[2], name)
     of = f"namespace {request.namespace}" if request.namespace else f"{request.kind[2]} {name}"

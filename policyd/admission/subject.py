@@ -1,7 +1,5 @@
 """The policies' view of one request: the values of ``object``, ``request``, ``namespaceObject`` and
-the other variables.
-
-Does not match and does not evaluate.
+the other variables. Matches and evaluates nothing.
 """
 
 from collections.abc import Callable
@@ -87,7 +85,10 @@ class Subjects:
         """Return the object as a policy matched by ``hit`` sees it."""
         if as_pod:
             obj = self.pod(obj)
-        return _in_version(obj, hit.api_version) if hit.api_version else obj
+        if hit.api_version and isinstance(obj, dict):
+            # A custom resource in another version of its kind, converted with strategy None.
+            return {**obj, "apiVersion": hit.api_version}
+        return obj
 
     def pod(self, obj: JSON) -> JSON:
         """Return the Pod of a controller's template, in the request's namespace."""
@@ -102,11 +103,6 @@ def _namespace(namespaces: NamespaceSource, request: AdmissionRequest) -> JSON:
     return found() if callable(found) else found
 
 
-def _in_version(obj: JSON, api_version: str) -> JSON:
-    """Return a custom resource in another version of its kind, converted with strategy None."""
-    return {**obj, "apiVersion": api_version} if isinstance(obj, dict) else obj
-
-
 def _unreadable(obj: JSON, why: str) -> JSON:
     """Return an object whose every read is an evaluation error with the message ``why``."""
     return None if obj is None else CelError(why)
@@ -115,8 +111,9 @@ def _unreadable(obj: JSON, why: str) -> JSON:
 def _reads_of(
     source: ReadSource, request: AdmissionRequest, noted: SeenReads | None = None
 ) -> Callable[[CompiledRead, bool], Shown | CelError]:
-    """Return what gives the reads of one request; the flag says whether a policy only looks up keys
-    in one. Policies see the same while nothing changes in the cluster. ``noted``: notes it.
+    """Return a function that returns the objects of a read; its flag is true if a policy only looks
+    up keys. Policies see the same objects while nothing changes in the cluster. ``noted`` records
+    them.
     """
     seen: dict[tuple[ShownTable, bool], tuple[int, Shown | CelError]] = {}
 

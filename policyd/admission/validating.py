@@ -29,7 +29,7 @@ def validate_directly(
     applicable: Applicable, matches: list[Matched], deadline: int
 ) -> DirectValidation | None:
     """Evaluate the policies that have a direct form, up to the first that does not admit the
-    request. None if policies see different objects. ``deadline`` is a ``perf_counter_ns`` time
+    request; None if policies see different objects. ``deadline`` is a ``perf_counter_ns`` time
     (0: none).
     """
     if applicable.by_template:
@@ -141,8 +141,8 @@ def _each(
 def _existing(
     findings: Findings, invocation: Invocation, outcome: ValidationOutcome, by: int, cut: int
 ) -> Evaluation[Container[int | str]]:
-    """Return what the old object violates, if the rollout of the policy enforces only new
-    violations: validations by index, other errors by text. An error that cannot be compared is new.
+    """Return the violations of the old object, if the rollout of the policy enforces only new ones:
+    validations by index, other errors by text. An error that cannot be compared is new.
     """
     policy, binding, param, subject, hit, _, _ = invocation
     rollout, plan = policy.rollout, policy.validation
@@ -159,17 +159,13 @@ def _existing(
         return plan.violated(before, param, min(by, cut) if cut else by)
     except Unanswered as unknown:
         try:
-            again = partial(_violated_again, plan, before, param, by)
-            return (yield from answered(again, unknown, by))
+            return (
+                yield from answered(
+                    lambda: plan.violated(before, param, evaluation_deadline(by)), unknown, by
+                )
+            )
         except Unanswered:
             return ()
-
-
-def _violated_again(
-    plan: ValidationPlan, before: Subject, param: JSON, by: int
-) -> frozenset[int | str]:
-    """Evaluate the old object after a lookup."""
-    return plan.violated(before, param, evaluation_deadline(by))
 
 
 def _run_again(

@@ -2,7 +2,6 @@
 loop keeps running.
 """
 
-from collections.abc import Callable
 from time import perf_counter_ns
 
 from policyd.admission.applicable import Applicable
@@ -42,10 +41,10 @@ async def review_with(
     verdict: Verdict | None = None,
     noted: SeenReads | None = None,
 ) -> AdmissionResponse:
-    """Do ``engine.review`` with lookups by ``client``.
+    """Call ``engine.review`` with lookups by ``client``.
 
-    Lookups that policies need at the same time run concurrently. An answer that has not arrived
-    shortly before the policy's deadline, which may be earlier than the request's, is an error.
+    Lookups that policies need at the same time run concurrently. A lookup without an answer shortly
+    before the policy's deadline, which may be earlier than the request's, is an error.
     """
     recorder = recorder or Recorder()
     tasks = LookupTasks(client, recorder)
@@ -82,9 +81,7 @@ def _evaluation(
     """Match, evaluate and respond."""
     clock = tasks.clock
     started = clock()
-    matches = yield from _match(
-        applicable, findings, deadline=deadline, only=only, give_up=tasks.give_up
-    )
+    matches = yield from _match(applicable, findings, tasks, deadline=deadline, only=only)
     matched = clock()
     findings.recorder.phase("match", matched - started)
     return (
@@ -95,14 +92,12 @@ def _evaluation(
 def _match(
     applicable: Applicable,
     findings: Findings,
+    tasks: LookupTasks,
     *,
     deadline: int,
     only: PolicyFilter | None,
-    give_up: Callable[[object], None],
 ) -> Evaluation[list[Matched]]:
-    """Return the matching policies once the lookups for their bindings and params are done.
-    ``give_up`` is called with each question whose time is up.
-    """
+    """Return the matching policies once the lookups for their bindings and params are done."""
     started = perf_counter_ns()
     broken: set[tuple[str, str]] = set()
     while True:
@@ -121,7 +116,7 @@ def _match(
         now = perf_counter_ns()
         for question, by in wanted.items():
             if 0 < by <= now:
-                give_up(question)
+                tasks.give_up(question)
 
 
 def _wanted(
@@ -134,8 +129,8 @@ def _wanted(
     broken: set[tuple[str, str]],
 ) -> dict[object, int]:
     """Return the questions that must be answered before these policies can be evaluated, each with
-    the latest time that one of the policies can wait for it (0: no limit). A policy in which a bug
-    of policyd occurs is added to ``broken``.
+    the latest time that one of the policies can wait for it (0: no limit). Add policies in which a
+    bug of policyd occurs to ``broken``.
     """
     wanted: dict[object, int] = {}
     for match in matches:

@@ -1,6 +1,6 @@
 """asgi: the webhook endpoints as an ASGI app, for a program with its own server.
 
-Metrics, logs of denials, reloads and TLS are left to the program.
+The program provides metrics, logs of denials, reloads and TLS.
 """
 
 from collections.abc import Callable
@@ -39,7 +39,7 @@ def asgi(
     ``POST /validate`` and ``POST /mutate`` evaluate all policies; ``/validate/fail`` and
     ``/validate/ignore`` the policies with that failurePolicy, ``/validate/policy/NAME`` one (the
     same for ``/mutate``): the paths, status codes and bodies of ``policyd serve``. ``GET /livez``,
-    ``/readyz`` and ``/healthz`` answer ``ok``. There is no page of metrics or policies.
+    ``/readyz`` and ``/healthz`` answer ``ok``. It has no page of metrics or policies.
 
     ``policies`` is a set, or a function that returns the current set, so that a program can replace
     its policies. The function is called here, so that a mistake is found at once, and for each
@@ -47,11 +47,11 @@ def asgi(
     anything else.
 
     ``timeout`` is in seconds: a request is answered within it, or within the ``?timeout=10s`` of
-    its URL if that is shorter, less 10 % and at least 20 ms. ``body_timeout`` is how many seconds a
-    body may take to arrive; a later one gets a 408. A body of more than ``max_body_bytes`` gets a
-    413. More than ``max_in_flight`` requests at a time, or more than ``max_in_flight_bytes`` of
-    memory for the requests and responses in progress, get a 503 with Retry-After. The defaults are
-    the same as with ``policyd serve``.
+    its URL if that is shorter, less 10 % and at least 20 ms. ``body_timeout`` is the number of
+    seconds that a body may take to arrive; a later body gets a 408. A body of more than
+    ``max_body_bytes`` gets a 413. More than ``max_in_flight`` requests at a time, or more than
+    ``max_in_flight_bytes`` of memory for the requests and responses in progress, get a 503 with
+    Retry-After. The defaults are the same as with ``policyd serve``.
     """
     current = _current(policies)
     current()
@@ -68,7 +68,7 @@ def asgi(
 
 
 def _current(policies: PolicySet | Callable[[], PolicySet]) -> Callable[[], PolicySet]:
-    """Return a function that returns the set in use, or raises TypeError if it is none."""
+    """Return a function that returns the current set, and raises TypeError for anything else."""
 
     def current() -> PolicySet:
         found: object = policies() if callable(policies) else policies
@@ -149,7 +149,7 @@ def _path(scope: ASGIScope) -> str:
 
 def _shared(limit: int) -> int:
     """Return the total capacity of which SHARE is ``limit``. The server reserves the rest for other
-    clients; a program does not identify its clients, so they share the part of one.
+    clients; a program does not identify its clients, so they all share one client's part.
     """
     return ceil(limit / SHARE)
 

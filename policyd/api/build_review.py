@@ -40,7 +40,7 @@ def build_review(
     false. ``policies`` is the set that will evaluate the review: the CustomResourceDefinitions
     among its documents say which resource a custom kind is, whether it is namespaced, and which
     defaults it has; without them its plural is derived from the kind, and it is namespaced.
-    Kubernetes' own defaults follow the set's Kubernetes version, else of the newest.
+    Kubernetes' own defaults follow the set's Kubernetes version, else the newest.
 
     ``namespace`` defaults to the object's, else to ``default`` for namespaced kinds. It is
     written into the object, as the API server does. ``name`` defaults to the object's; a
@@ -88,7 +88,7 @@ def build_review(
 def _overrides(
     seen: Mapping[str, JSON], namespace: str | None, resource: str | None, mapper: ResourceMapper
 ) -> dict[str, Any]:
-    """Return the resource and the namespace of the request, where they are given."""
+    """Return the resource and the namespace of the request, if given."""
     found: dict[str, Any] = {}
     if resource is not None:
         kind = (str(seen["apiVersion"]), str(seen["kind"]))
@@ -100,7 +100,7 @@ def _overrides(
 
 
 def _known(policies: PolicySet | None) -> tuple[ResourceMapper, Defaults]:
-    """Return what is known of kinds: by a set, or of Kubernetes' kinds alone."""
+    """Return the kinds that a set knows, or Kubernetes' own."""
     if policies is None:
         return BUILT_IN, Defaults(Schemas.builtin())
     if not isinstance(policies, PolicySet):

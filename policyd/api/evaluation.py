@@ -1,7 +1,7 @@
-"""Call the engine for a public request and convert the result; the only such code of the public
-API.
+"""Call the engine for a public request and convert the result. No other part of the public API
+does.
 
-Decides nothing; the engine and its findings are the server's.
+Decides nothing: the server has the same engine and findings.
 """
 
 from collections.abc import Container, Iterator, Mapping
@@ -88,7 +88,7 @@ def call_of(review: Mapping[str, JSON] | bytes, webhook: str, timeout: float | N
 
 class Result:
     """Builds the ReviewResult of one request from the responses of its webhooks. ``defaults`` are
-    those that the API server adds to what mutations changed; None: it adds none.
+    added after mutations, as by the API server; None adds none.
     """
 
     def __init__(

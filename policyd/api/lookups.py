@@ -24,8 +24,8 @@ class Lookups(Protocol):
     concurrently in the caller's event loop, so wait with ``await``. A caller with a deadline stops
     waiting shortly before it and cancels the call.
 
-    A ``Failure`` means that there is no answer: an evaluation error, handled by the policy's
-    failurePolicy. An exception has the same effect and is logged by ``policyd.lookups``.
+    A ``Failure`` means that the answer is unknown: an evaluation error, which the policy's
+    failurePolicy handles. An exception has the same effect and is logged by ``policyd.lookups``.
     """
 
     async def authorize(self, attributes: Attributes) -> AccessDecision | Failure:
@@ -52,14 +52,13 @@ class Lookups(Protocol):
 
         ``namespace`` is empty for cluster-scoped kinds. Either ``name`` is given, or ``selector``
         in the API server's syntax (``env in (prod,test),!legacy``; empty: all). Objects with other
-        namespaces, names and labels are ignored. Return an empty list if there are none:
-        parameterNotFoundAction decides.
+        namespaces, names or labels are ignored. For an empty list, parameterNotFoundAction decides.
         """
         return _NOT_LOOKED_UP
 
 
 class LookupCluster:
-    """Adapts Lookups to the evaluations; ``authorizer`` takes precedence over them."""
+    """Adapts Lookups to evaluations; ``authorizer`` takes precedence over its method."""
 
     def __init__(self, lookups: Lookups, authorizer: Authorizer | None) -> None:
         self._lookups = lookups

@@ -110,14 +110,13 @@ class PolicySet:
 
     @property
     def enforced(self) -> "PolicySet":
-        """The same policies as if every rollout were over: what they are meant to do in the end."""
+        """The same policies as if every rollout were over."""
         evaluator = self._evaluator
         return PolicySet(evaluator.policies.enforced, evaluator.authorizer)
 
     def reading(self, *objects: Mapping[str, JSON] | Iterable[Mapping[str, JSON]]) -> "PolicySet":
-        """The same policies, whose reads find these objects and those among the policies, and no
-        others. Each argument is an object, or an iterable of objects. Without objects a read is an
-        error.
+        """The same policies, whose reads find only these objects and those among the policies. Each
+        argument is an object, or an iterable of objects. Without objects, a read is an error.
         """
         evaluator = self._evaluator
         known = evaluator.policies.reading([dict(each) for each in _objects(objects)])
@@ -166,10 +165,10 @@ class PolicySet:
     ) -> ReviewResult:
         """Return the decision about an AdmissionReview, with its patch and every violation.
 
-        Does what the API server does with both webhooks: mutates, adds its defaults to what was
-        changed, then validates the mutated object; a denial ends the sequence. ``webhook`` selects
-        one of them. ``defaults=False`` adds none, for a review built without. The other arguments
-        are the same as for ``review``; ``timeout`` is for both webhooks together.
+        Calls both webhooks like the API server: mutates, adds defaults to the changes, then
+        validates the mutated object; a denial ends the sequence. ``webhook`` selects one of them.
+        ``defaults=False`` adds no defaults, for a review built without them. The other arguments
+        are the same as for ``review``; ``timeout`` covers both webhooks together.
         """
         evaluator = self._with(authorizer)
         result = Result(review, webhook, timeout, evaluator.policies.defaults if defaults else None)
@@ -191,7 +190,7 @@ class PolicySet:
 
         The event loop runs during lookups, but not while expressions are evaluated. Only data that
         a policy needs is looked up, and no check that an ``authorizer`` answers. Without
-        ``lookups`` it is the same as ``review``.
+        ``lookups``, it does the same as ``review``.
         """
         call = call_of(review, webhook, timeout)
         return to_dict(await self._with(authorizer).look_up(call, lookups))

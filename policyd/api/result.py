@@ -23,8 +23,8 @@ class PolicyViolation:
     ``field`` is the path of the field at fault, as in ``status.details.causes`` of a review's
     response (``spec.containers[0].image``); empty if it is not known.
 
-    ``rollout`` is why the rollout of the policy does not enforce a denial; empty otherwise. Then
-    ``actions`` are the rollout's.
+    ``rollout`` says why the policy's rollout does not enforce a denial, and ``actions`` are then
+    the rollout's; otherwise it is empty.
 
     ``error`` distinguishes an evaluation or configuration error from a false validation. An error
     that failurePolicy Ignore lets pass is not a violation.

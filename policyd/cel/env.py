@@ -1,7 +1,7 @@
 """Environments: the declarations that an expression may use, and its compilation to a program.
 
-An environment is immutable; each method that changes one returns a new one. Error messages are
-the ones of Kubernetes: ``compilation failed: ERROR: …``, ``must evaluate to bool but got dyn``.
+An environment is immutable; methods that change it return a new one. Error messages are
+Kubernetes': ``compilation failed: ERROR: …``, ``must evaluate to bool but got dyn``.
 """
 
 from collections.abc import Mapping
@@ -63,8 +63,8 @@ class Environment:
         return replace(self, variables={**self.variables, **variables})
 
     def declaring(self, fields: dict[str, Type]) -> "Environment":
-        """Declare ``variables.NAME`` for each name of ``fields``, also for those added to it later:
-        each variable of a policy sees those before it.
+        """Declare ``variables.NAME`` for each name of ``fields``, also for names added later: each
+        variable of a policy sees the variables before it.
         """
         structs = Structs({**self.structs.known, VARIABLES.name: fields}, self.structs.patches)
         variables = {**self.variables, "variables": VARIABLES}

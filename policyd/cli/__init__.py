@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from policyd import __version__
-from policyd.cli.shared.groups import PROJECT, TableGroup, by_word
+from policyd.cli.shared.groups import PROJECT, TableGroup
+from policyd.cli.shared.settings import option
 from policyd.cli.shared.terminal.color import preferred
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.errors import PolicydError
@@ -51,36 +52,34 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "version": ("policyd.cli.version", "Print versions: of policyd, Python, Cython, Kubernetes."),
 }
 # The commands that are meant, by what people type who know other tools.
-_ELSEWHERE = by_word(
-    {
-        ("apply",): "audit dry-run mutate scan simulate",
-        ("apply", "lint"): "check validate",
-        ("apply", "test"): "verify",
-        ("apply --diff", "webhooks diff"): "diff",
-        ("bench",): "benchmark perf",
-        ("configmap",): "build bundle pack",
-        ("COMMAND --help",): "docs help man",
-        ("denials",): "events logs",
-        ("eval",): "cel console jp jq repl",
-        ("explain",): "debug describe trace why",
-        ("import",): "migrate",
-        ("import", "export"): "convert",
-        ("init",): "create generate new scaffold",
-        ("lint",): "doctor fmt format typecheck vet",
-        ("lint", "webhooks status"): "get list policies show",
-        ("lint --fix",): "fix",
-        ("lint --rules",): "rules",
-        ("serve",): "run server start",
-        ("test --coverage",): "coverage",
-        ("test --watch", "webhooks watch"): "watch",
-        ("webhooks apply",): "deploy install register",
-        ("webhooks delete",): "delete uninstall",
-        ("webhooks match",): "match",
-        ("webhooks rbac",): "rbac",
-        ("webhooks render",): "render",
-        ("webhooks status",): "status",
-    }
-)
+_ELSEWHERE = {
+    ("apply",): "audit dry-run mutate scan simulate",
+    ("apply", "lint"): "check validate",
+    ("apply", "test"): "verify",
+    ("apply --diff", "webhooks diff"): "diff",
+    ("bench",): "benchmark perf",
+    ("configmap",): "build bundle pack",
+    ("COMMAND --help",): "docs help man",
+    ("denials",): "events logs",
+    ("eval",): "cel console jp jq repl",
+    ("explain",): "debug describe trace why",
+    ("import",): "migrate",
+    ("import", "export"): "convert",
+    ("init",): "create generate new scaffold",
+    ("lint",): "doctor fmt format typecheck vet",
+    ("lint", "webhooks status"): "get list policies show",
+    ("lint --fix",): "fix",
+    ("lint --rules",): "rules",
+    ("serve",): "run server start",
+    ("test --coverage",): "coverage",
+    ("test --watch", "webhooks watch"): "watch",
+    ("webhooks apply",): "deploy install register",
+    ("webhooks delete",): "delete uninstall",
+    ("webhooks match",): "match",
+    ("webhooks rbac",): "rbac",
+    ("webhooks render",): "render",
+    ("webhooks status",): "status",
+}
 _EPILOG = """\b
 Examples:
   policyd init                               # create a policy and its suite
@@ -113,21 +112,16 @@ def _choose_project(context: click.Context, option: click.Parameter, given: Any)
     epilog=_EPILOG,
 )
 @click.version_option(__version__, prog_name="policyd")
-@click.option(
-    "--project",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    expose_value=False,
-    callback=_choose_project,
-    help="Read defaults of options from this file.  [default: policyd.yaml here or in a directory "
+@option(
+    "--project FILE",
+    "Read defaults of options from this file.  [default: policyd.yaml here or in a directory "
     "above, up to the root of the repository]",
-)
-@click.option(
-    "--no-project",
-    is_flag=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
     expose_value=False,
     callback=_choose_project,
-    help="Read no defaults of options.",
+)
+@option(
+    "--no-project", "Read no defaults of options.", expose_value=False, callback=_choose_project
 )
 def policyd() -> None:
     """Validate and mutate Kubernetes objects with policies, exactly as the API server would.

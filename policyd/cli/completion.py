@@ -27,7 +27,6 @@ def command(context: click.Context, shell: str) -> None:
     root = context.find_root()
     name = root.info_name or "policyd"
     maker = get_completion_class(shell)
-    if maker is None:
-        raise click.BadParameter(shell, param_hint="SHELL")
+    assert maker is not None  # of one of the shells
     variable = f"_{name}_COMPLETE".replace("-", "_").upper()
     click.echo(maker(root.command, {}, name, variable).source())

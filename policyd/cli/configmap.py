@@ -12,7 +12,7 @@ import click
 
 from policyd._core.match.labels import key_errors, value_errors
 from policyd.cli.shared.output import within
-from policyd.cli.shared.settings import EXISTING_OR_STDIN, FILE
+from policyd.cli.shared.settings import EXISTING_OR_STDIN, option
 from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError, file_errors
 from policyd.json_types import JSONObject
@@ -57,42 +57,20 @@ class PackedFile:
 
 @click.command("configmap", epilog=_EPILOG)
 @click.argument("paths", nargs=-1, required=True, type=EXISTING_OR_STDIN)
-@click.option(
-    "--name",
-    default="policyd-policies",
-    show_default=True,
-    metavar="NAME",
-    help="Set the name of the ConfigMap.",
-)
-@click.option(
-    "-n",
-    "--namespace",
-    default="policyd",
-    show_default=True,
-    metavar="NAME",
-    help="Set the namespace of the ConfigMap.",
-)
-@click.option(
-    "-l",
-    "--label",
-    "labels",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Set a label of the ConfigMap; may be repeated. `policyd serve --policy-configmaps` "
+@option("--name NAME", "Set the name of the ConfigMap.", default="policyd-policies")
+@option("-n, --namespace NAME", "Set the namespace of the ConfigMap.", default="policyd")
+@option(
+    "-l, --label KEY=VALUE...",
+    "Set a label of the ConfigMap; may be repeated. `policyd serve --policy-configmaps` "
     "selects by labels.",
+    to="labels",
 )
-@click.option(
+@option(
     "--gzip",
-    "compressed",
-    is_flag=True,
-    help="Compress each key, for policies that would not fit otherwise; policyd reads both.",
+    "Compress each key, for policies that would not fit otherwise; policyd reads both.",
+    to="compressed",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=FILE,
-    help="Write the ConfigMap to this file instead of standard output.",
-)
+@option("-o, --output FILE", "Write the ConfigMap to this file instead of standard output.")
 @version_option()
 def command(
     *,

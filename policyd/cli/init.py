@@ -10,6 +10,7 @@ import click
 
 from policyd.cli.shared.groups import PROJECT_FILE, project_file
 from policyd.cli.shared.output import styled
+from policyd.cli.shared.settings import option
 from policyd.errors import ConfigError, file_errors
 from policyd.policy.model.names import dns_subdomain
 
@@ -30,12 +31,11 @@ Exit status: 0 on success, 2 if a file already exists.
 @click.argument(
     "directory", required=False, metavar="[DIR]", type=click.Path(file_okay=False, path_type=Path)
 )
-@click.option(
+@option(
     "--form",
+    "Choose whether the policy validates or mutates.",
     type=click.Choice(list(_NAMES)),
     default="validation",
-    show_default=True,
-    help="Choose whether the policy validates or mutates.",
 )
 def command(directory: Path | None, form: str) -> None:
     """Create a first policy and its test suite in DIR, as a starting point for your own.

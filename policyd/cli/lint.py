@@ -12,24 +12,24 @@ from click.core import ParameterSource
 
 from policyd.cli.shared.corrections import corrected_files, edit_text, write_changed
 from policyd.cli.shared.corrections import diff as difference
-from policyd.cli.shared.kubeconfig import CONTEXT, INCOMPLETE, KUBECONFIG, cluster_reader
+from policyd.cli.shared.kubeconfig import INCOMPLETE, Kubeconfig, kubeconfig_options
 from policyd.cli.shared.output import counted, echo_json, echo_problems, echo_warning, format_option
 from policyd.cli.shared.policy_options import NO_POLICIES_HINT, policy_paths, without_policies
 from policyd.cli.shared.reports import ReportEntry, ReportLevel, ReportRule, echo_report
+from policyd.cli.shared.settings import option, printing
 from policyd.cli.shared.terminal.progress import counting
 from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
 from policyd.cli.shared.version import VERSION, version_option
 from policyd.errors import PolicyError, Problem
 from policyd.offline.suite_policies import SuitePolicies
 from policyd.policy.compile import compiler
-from policyd.policy.compile.checked import checked_expressions
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.lint.all import all_advice
 from policyd.policy.lint.details.explaining import explanation
 from policyd.policy.lint.lint_rules import RULES, faults, nearest, refused, suppress
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.type_check import with_types
-from policyd.policy.lint.version_needs import needed_by_policy
+from policyd.policy.lint.version_needs import newest_need
 from policyd.policy.source.files import SourceFile, read
 from policyd.policy.source.json_text.encoding import json_bytes
 from policyd.policy.source.loaded_documents import Sources
@@ -75,15 +75,13 @@ read. With --fix, only what remains counts; with --diff nothing is corrected.
 """
 
 
-def _rule_names(
-    context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
-) -> frozenset[str]:
+def _rule_names(given: tuple[str, ...]) -> frozenset[str]:
     names = frozenset(name.strip() for each in given for name in each.split(","))
     for name in sorted(names):
         reason = refused(name)
         if reason:
             hint = f"; {nearest(name)}" if name not in RULES else ""
-            raise click.BadParameter(f"{reason}{hint}", context, parameter)
+            raise click.BadParameter(f"{reason}{hint}")
     return names
 
 
@@ -96,22 +94,17 @@ def _offered(context: click.Context, parameter: click.Parameter, incomplete: str
     ]
 
 
-def _explain_rule(context: click.Context, parameter: click.Parameter, name: str | None) -> None:
-    if name is not None and not context.resilient_parsing:
-        if name not in RULES:
-            reason = f"there is no rule {name!r}; {nearest(name, most=3)}"
-            raise click.BadParameter(reason, context, parameter)
-        click.echo(explanation(name))
-        context.exit()
+def _explain_rule(name: str) -> None:
+    if name not in RULES:
+        raise click.BadParameter(f"there is no rule {name!r}; {nearest(name, most=3)}")
+    click.echo(explanation(name))
 
 
-def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
-    if wanted and not context.resilient_parsing:
-        width, columns = max(map(len, RULES)), terminal_width()
-        for name, rule in sorted(RULES.items(), key=lambda item: (item[1].severity, item[0])):
-            cells = (f"{name:{width}}", f"{rule.severity:6}")
-            click.echo(table_row(cells, rule.about, columns))
-        context.exit()
+def _list_rules(_: bool) -> None:
+    width, columns = max(map(len, RULES)), terminal_width()
+    for name, rule in sorted(RULES.items(), key=lambda item: (item[1].severity, item[0])):
+        cells = (f"{name:{width}}", f"{rule.severity:6}")
+        click.echo(table_row(cells, rule.about, columns))
 
 
 @click.command("lint", epilog=_EPILOG)
@@ -126,68 +119,51 @@ def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool
     "message, summary, hint, rule, severity, fix (old and new, and the offset of old from the "
     "column; null if there is no certain correction) and related (other places, at most 100).",
 )
-@click.option(
-    "--disable",
-    "disabled",
-    multiple=True,
-    metavar="RULE,…",
-    callback=_rule_names,
+@option(
+    "--disable RULE,…...",
+    "Do not report advice of these rules; may be repeated.",
+    to="disabled",
+    read=_rule_names,
     shell_complete=_offered,
-    help="Do not report advice of these rules; may be repeated.",
 )
-@click.option(
+@option(
     "--strict",
-    is_flag=True,
-    help="Also report mutations that are not idempotent (run on the cases of the suites) and "
+    "Also report mutations that are not idempotent (run on the cases of the suites) and "
     "comments that disable nothing.",
 )
-@click.option(
-    "--rules",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_list_rules,
-    help="List all rules and exit.",
-)
-@click.option(
-    "--explain",
-    metavar="RULE",
-    is_eager=True,
-    expose_value=False,
-    callback=_explain_rule,
+@printing("--rules", "List all rules and exit.", _list_rules)
+@printing(
+    "--explain RULE",
+    "Explain a rule with an example and exit.",
+    _explain_rule,
     shell_complete=_offered,
-    help="Explain a rule with an example and exit.",
 )
-@click.option(
+@option(
     "--fail-on",
+    "Exit with status 1 for findings of this severity and above.",
     type=click.Choice(["error", "advice"]),
     default="error",
-    show_default=True,
-    help="Exit with status 1 for findings of this severity and above.",
 )
-@click.option(
+@option(
     "--fix",
-    is_flag=True,
-    help="Correct mistakes that have one certain correction, such as the case of an operation, "
+    "Correct mistakes that have one certain correction, such as the case of an operation, "
     "the plural of a resource, missing quotes or === in CEL; then report what remains.",
 )
-@click.option("--diff", is_flag=True, help="With --fix, print the changes and write nothing.")
+@option("--diff", "With --fix, print the changes and write nothing.")
 @version_option()
-@click.option(
+@option(
     "--target",
-    type=VERSION,
-    help="Report what this Kubernetes version, the oldest that must run the policies, does not "
+    "Report what this Kubernetes version, the oldest that must run the policies, does not "
     "support, and which version each policy needs.",
+    type=VERSION,
 )
-@click.option(
+@option(
     "--cluster",
-    is_flag=True,
-    help="Also report what Kyverno and Gatekeeper left in a cluster: webhooks without a Service, "
+    "Also report what Kyverno and Gatekeeper left in a cluster: webhooks without a Service, "
     "policies and exceptions without effect, and what policies in PATHS enforce a second time. "
     "The cluster is only read, and the current directory only if PATHS names it.",
 )
-@KUBECONFIG
-@CONTEXT
+@kubeconfig_options
 def command(
     *,
     paths: tuple[Path, ...],
@@ -200,8 +176,7 @@ def command(
     version: KubernetesVersion,
     target: KubernetesVersion | None,
     cluster: bool,
-    kubeconfig: Path | None,
-    context: str | None,
+    kube: Kubeconfig,
 ) -> None:
     """Report every error in your policies, plus advice. It needs no cluster.
 
@@ -240,7 +215,10 @@ def command(
             sources, found = after
     unread: list[Problem] = []
     if cluster:
-        left = _left_in_cluster(kubeconfig, context, sources, unread)
+        from policyd.leftovers.finding import leftovers
+
+        with kube.reader() as reader, counting() as advance:
+            left = [*leftovers(reader, sources.of_kind("Policy"), unread, advance)]
         found += suppress(left, sources.lint_comments, disabled)[0]
     if not diff:
         _write(form, found)
@@ -250,30 +228,18 @@ def command(
         summary = f"{documents}: {counted(errors, 'error')}, {len(found) - errors} advice"
         click.echo(summary, err=True)
         if target is not None:
-            _print_needs(sources)
+            # The version that each policy needs, unless it is the oldest supported one.
+            for policy in LintRun(sources).policies:
+                need, document = newest_need(policy), policy.document
+                if need is not None:
+                    where = f"{document.kind} {document.name}"
+                    click.echo(f"{where} needs Kubernetes {need.version}: {need.what}", err=True)
     for each in unread:
         echo_warning(each)
     if errors or (found and fail_on == "advice"):
         raise SystemExit(1)
     if unread:
         raise SystemExit(INCOMPLETE)
-
-
-def _left_in_cluster(
-    kubeconfig: Path | None, context: str | None, sources: Sources, unread: list[Problem]
-) -> list[Problem]:
-    """Return what other engines left; ``unread`` gets what could not be read."""
-    from policyd.leftovers.finding import leftovers
-
-    with cluster_reader(kubeconfig, context) as reader, counting() as advance:
-        return [*leftovers(reader, sources.of_kind("Policy"), unread, advance)]
-
-
-def _print_needs(sources: Sources) -> None:
-    """Print the version that each policy needs, unless it is the oldest supported one."""
-    for need in needed_by_policy(checked_expressions(sources)):
-        where = f"{need.document.kind} {need.document.name}"
-        click.echo(f"{where} needs Kubernetes {need.version}: {need.what}", err=True)
 
 
 def _find(

@@ -11,10 +11,18 @@ from typing import Any
 import click
 
 from policyd.admission.lookups.authorizer import Authorizer
-from policyd.cli.shared.authorizer import authorizer_option
-from policyd.cli.shared.output import counted, echo_json, format_option, styled, within
+from policyd.cli.shared.authorizer import AUTHORIZER
+from policyd.cli.shared.output import (
+    counted,
+    echo_json,
+    fields_json,
+    format_option,
+    one_line,
+    styled,
+    within,
+)
 from policyd.cli.shared.policy_options import enforce_all_option, loaded, policies_option
-from policyd.cli.shared.settings import EXISTING
+from policyd.cli.shared.settings import option
 from policyd.cli.shared.terminal.progress import with_progress
 from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
 from policyd.cli.shared.version import version_option
@@ -60,18 +68,14 @@ class _Changed:
 
 @click.command("replay", epilog=_EPILOG)
 @policies_option("Evaluate the new policies in this file or directory; may be repeated.")
-@click.option(
-    "--against",
-    multiple=True,
-    type=EXISTING,
-    help="Compare with the policies in this file or directory; may be repeated.  "
+@option(
+    "--against PATH...",
+    "Compare with the policies in this file or directory; may be repeated.  "
     "[default: compare with the recorded answers]",
 )
-@authorizer_option
+@AUTHORIZER
 @enforce_all_option("Evaluate the new policies (not --against) as if every rollout were over.")
-@click.option(
-    "-v", "--verbose", is_flag=True, help="List every changed request, not one example per change."
-)
+@option("-v, --verbose", "List every changed request, not one example per change.")
 @format_option(
     "text",
     "json",
@@ -156,9 +160,8 @@ def _table(found: list[_Changed], verbose: bool) -> None:
     for each, times in rows:
         change = each.change
         what = styled(f"{change.what:<{wide}}", fg=_COLOURS.get(change.what, "yellow"))
-        message = " ".join(change.message.split())
         cells = (what, f"{1 if verbose else times:>5}", f"{change.policy or '-':<{width}}")
-        example = f"{each.request} ({each.place}): {message}"
+        example = f"{each.request} ({each.place}): {one_line(change.message)}"
         click.echo(table_row(cells, example, columns))
 
 
@@ -168,9 +171,7 @@ def _sort(changed: _Changed) -> tuple[int, str]:
 
 def _as_json(changed: _Changed) -> dict[str, Any]:
     return {
-        "place": changed.place,
-        "request": changed.request,
+        **fields_json(changed, "place", "request"),
         "change": changed.change.what,
-        "policy": changed.change.policy,
-        "message": changed.change.message,
+        **fields_json(changed.change, "policy", "message"),
     }

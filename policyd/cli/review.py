@@ -1,7 +1,5 @@
 """``policyd review``: reads an AdmissionReview and prints its answer. Starts no server."""
 
-import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -11,7 +9,8 @@ import orjson
 from policyd.admission.engine import Webhook
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.api.policy_set import PolicySet
-from policyd.cli.shared.authorizer import authorizer_option
+from policyd.cli.shared.authorizer import AUTHORIZER
+from policyd.cli.shared.output import answer_lines
 from policyd.cli.shared.policy_options import (
     echo_failed_operations,
     echo_unbound,
@@ -29,10 +28,10 @@ from policyd.cli.shared.request import (
     read_source,
     request_options,
 )
+from policyd.cli.shared.settings import option
 from policyd.cli.shared.version import version_option
 from policyd.errors import ReviewError
 from policyd.json_types import JSON, JSONObject
-from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.versions import KubernetesVersion
 
 _EPILOG = """\b
@@ -52,22 +51,20 @@ invalid.
 
 @click.command("review", epilog=_EPILOG)
 @policies_option()
-@click.option(
+@option(
     "--webhook",
+    "Choose the webhook that answers.",
     type=click.Choice(["validate", "mutate"]),
     default="validate",
-    show_default=True,
-    help="Choose the webhook that answers.",
 )
-@click.option("--jsonl", is_flag=True, help="Read one review per line, print one answer per line.")
-@click.option(
+@option("--jsonl", "Read one review per line, print one answer per line.")
+@option(
     "--object",
-    "as_object",
-    is_flag=True,
-    help="Expect a manifest in FILE, as options that describe its request (--user, --old) do.",
+    "Expect a manifest in FILE, as options that describe its request (--user, --old) do.",
+    to="as_object",
 )
 @request_options
-@authorizer_option
+@AUTHORIZER
 @enforce_all_option()
 @click.argument("file", default="-", type=click.File("rb"))
 @version_option()
@@ -102,7 +99,17 @@ def command(
         policies = policies.enforced
     policies = policies.reading(request.others())
     if jsonl:
-        _answer_lines(policies, webhook, request, authorizer, file)
+
+        def answered(line: bytes) -> JSON:
+            try:
+                given = GivenReview(_decoded(line, request), None)
+                namespace = request.namespace(given, policies.namespaces, several=True)
+                chosen = policies if namespace is None else policies.with_namespaces([namespace])
+                return PolicySet(chosen).review(line, webhook, authorizer=authorizer)
+            except ReviewError as error:
+                return {"error": str(error)}
+
+        answer_lines(file, answered)
         return
     source = read_source(file)
     if as_object or holds_manifests(source):
@@ -143,25 +150,4 @@ def _decoded(body: bytes, request: RequestOptions) -> JSONObject:
     """Return the review in a JSON text if its namespace is needed: the bytes are answered, so that
     they are checked as the server does. Raises ReviewError.
     """
-    return {} if request.namespace_labels is None else read_object(body, "the review")
-
-
-def _answer_lines(
-    policies: CompiledPolicySet,
-    webhook: Webhook,
-    request: RequestOptions,
-    authorizer: Authorizer | None,
-    lines: Iterable[bytes],
-) -> None:
-    for line in lines:
-        if not line.strip():
-            continue
-        try:
-            given = GivenReview(_decoded(line, request), None)
-            namespace = request.namespace(given, policies.namespaces, several=True)
-            chosen = policies if namespace is None else policies.with_namespaces([namespace])
-            answer: JSON = PolicySet(chosen).review(line, webhook, authorizer=authorizer)
-        except ReviewError as error:
-            answer = {"error": str(error)}
-        sys.stdout.buffer.write(orjson.dumps(answer) + b"\n")
-        sys.stdout.buffer.flush()
+    return {} if request.namespaces.labels is None else read_object(body, "the review")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from policyd.cli.shared.settings import FILE, SectionedCommand, settings_options
+from policyd.cli.shared.settings import SectionedCommand, option, settings_options
 from policyd.config import PREFIX, Settings, resolve
 from policyd.errors import ConfigError
 from policyd.gc_policy import collect_as_usual
@@ -32,11 +32,7 @@ Exit status: 0 after SIGTERM or SIGINT, 2 if a setting is invalid or no policy c
 
 
 @click.command("serve", cls=SectionedCommand, epilog=_EPILOG)
-@click.option(
-    "--config",
-    type=FILE,
-    help="Read settings from this YAML file.  [POLICYD_CONFIG]",
-)
+@option("--config FILE", "Read settings from this YAML file.  [POLICYD_CONFIG]")
 @settings_options
 def command(config: Path | None, **flags: Any) -> None:
     """Run the admission webhook: answer AdmissionReviews over TLS.

@@ -47,8 +47,12 @@ Exit status: 0.
 @click.option("--json", "form", flag_value="json", help="Print JSON: the same as --format json.")
 def command(*, form: str) -> None:
     """Print the versions of policyd and of what it runs on, and what is installed with it."""
-    commit = _commit()
-    extras = {name: all(map(_is_installed, needed)) for name, needed in EXTRAS.items()}
+    root = Path(policyd.__file__).resolve().parents[1]
+    commit = _of_checkout(root) if (root / ".git").exists() else _of_installation()
+    extras = {
+        name: all(any(metadata.distributions(name=each)) for each in needed)
+        for name, needed in EXTRAS.items()
+    }
     found: JSONObject = {
         "version": policyd.__version__,
         "commit": commit or None,
@@ -66,21 +70,8 @@ def command(*, form: str) -> None:
     click.echo(f"extras: {', '.join(name for name in extras if extras[name]) or 'none'}")
 
 
-def _is_installed(distribution: str) -> bool:
-    try:
-        metadata.distribution(distribution)
-    except metadata.PackageNotFoundError:
-        return False
-    return True
-
-
-def _commit() -> str:
-    """Return the commit of the source; empty if it is not known."""
-    root = Path(policyd.__file__).resolve().parents[1]
-    return _of_checkout(root) if (root / ".git").exists() else _of_installation()
-
-
 def _of_checkout(root: Path) -> str:
+    """Return the commit of the source; empty if it is not known."""
     git = shutil.which("git")
     if git is None:
         return ""

@@ -1,4 +1,4 @@
-"""Lookups in a cluster: what users may do, namespaces, objects, and schemas of custom resources.
+"""Lookups in a cluster: users' permissions, namespaces, objects, and schemas of custom resources.
 
 Optional: imported only when a cluster is configured; needs the extra ``cluster``. Evaluates
 nothing.
@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from policyd.errors import ConfigError
 
 if TYPE_CHECKING:
-    from policyd.cluster.client import ClusterClient, ReportLookup
-    from policyd.cluster.definitions import ClusterDefinitions
+    from policyd.cluster.client import ClusterClient
     from policyd.cluster.reader import ClusterReader
 
 # Where a Pod finds its namespace.
@@ -20,7 +19,7 @@ NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
 def pod_namespace() -> str:
-    """Return the namespace of this Pod; empty outside of a Pod, and without a ServiceAccount."""
+    """Return the namespace of this Pod; empty outside a Pod or without a ServiceAccount."""
     try:
         return NAMESPACE_FILE.read_text().strip()
     except OSError:
@@ -46,8 +45,8 @@ def open_reader(
     timeout: float,
     before: Callable[[], object] | None = None,
 ) -> "ClusterReader":
-    """A synchronous client for commands; ``context`` is a context of the kubeconfig. Each request
-    is sent when ``before`` has returned.
+    """A synchronous client for commands; ``context`` is a context of the kubeconfig. ``before`` is
+    called before each request.
     """
     try:
         from policyd.cluster.kubeconfig import configuration, current
@@ -58,16 +57,7 @@ def open_reader(
 
 
 def missing(error: ModuleNotFoundError) -> Exception:
-    """The error to raise: a ConfigError with what to install if the client library is missing."""
+    """The error to raise: a ConfigError with instructions if the client library is missing."""
     if error.name is None or error.name.partition(".")[0] not in ("lightkube", "httpx2"):
         return error
     return ConfigError("lookups in a cluster need more packages: pip install 'policyd[cluster]'")
-
-
-def open_definitions(
-    client: "ClusterClient", timeout: float, report: "ReportLookup"
-) -> "ClusterDefinitions":
-    """The CustomResourceDefinitions of the same cluster, for loading policies."""
-    from policyd.cluster.definitions import ClusterDefinitions
-
-    return ClusterDefinitions(client.config, timeout, report)

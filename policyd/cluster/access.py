@@ -1,6 +1,6 @@
-"""SubjectAccessReview: query the authorizers of the API server whether a user may do something.
+"""SubjectAccessReview: checks with the API server's authorizers whether a user may do something.
 
-The messages and rules are the ones of k8s.io/apiserver (pkg/cel/library/authz.go, and
+Messages and rules are the same as in k8s.io/apiserver (pkg/cel/library/authz.go, and
 plugin/pkg/authorizer/webhook for queries to another server). Sends nothing.
 """
 
@@ -10,8 +10,8 @@ from policyd.json_types import JSONObject
 KIND = "SubjectAccessReview"
 PATH = "apis/authorization.k8s.io/v1/subjectaccessreviews"
 BOTH = "webhook subject access review returned both allow and deny response"
-# The API server adds these for a selector that does not parse. In the API server itself such a
-# selector is ignored without a message, so the decision does not mention it either.
+# The API server adds these for an invalid selector. For its own checks it ignores such a selector
+# without a message, so the decision omits them as well.
 UNPARSED = frozenset(
     f"spec.resourceAttributes.{selector} ignored due to parse error"
     for selector in ("fieldSelector", "labelSelector")
@@ -19,7 +19,7 @@ UNPARSED = frozenset(
 
 
 def review_of(attributes: Attributes) -> JSONObject:
-    """Return the review to send; selectors are sent raw, the API server parses them."""
+    """Return the review to send; the API server parses the raw selectors."""
     spec: JSONObject = {
         "user": attributes.user,
         "uid": attributes.uid,
@@ -50,7 +50,7 @@ def _raw(selector: str) -> JSONObject:
 
 
 def decision(review: JSONObject) -> AccessDecision:
-    """Return the decision of a review that was answered: allowed only if nothing denies."""
+    """Return the decision of an answered review: allowed only if nothing denies."""
     status = review.get("status") or {}
     allowed, denied = (status.get(each) is True for each in ("allowed", "denied"))
     reason = str(status.get("reason") or "")

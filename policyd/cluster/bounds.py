@@ -1,7 +1,6 @@
 """Limits on the responses of an API server: their size, encoding and form.
 
-Independent of what was queried. A response beyond a limit raises ``InvalidAnswer``, and nothing of
-it is kept.
+Independent of the query. A response beyond a limit raises ``InvalidAnswer`` and is dropped.
 """
 
 import asyncio
@@ -18,7 +17,7 @@ from policyd.errors import ReviewError
 from policyd.json_types import JSONObject
 
 # Bytes of one response to the server. The API server accepts objects of at most 3 MiB, so every
-# object fits; lists are read in pages. Decoded to Python objects it is at most ten times larger.
+# object fits; lists are read in pages. Decoded Python objects are at most ten times larger.
 MAX_ANSWER_BYTES = 8 * 2**20
 # Bytes of all pages of one lookup of params.
 MAX_LIST_BYTES = 16 * 2**20
@@ -32,11 +31,11 @@ _DEPTH = 1000
 
 
 class InvalidAnswer(ValueError):
-    """A response is beyond a limit, or not what was queried; retrying is useless."""
+    """A response exceeds a limit or does not fit the query; retrying is useless."""
 
 
 class UndecodableAnswer(InvalidAnswer):
-    """A response is not JSON, or nested too deep."""
+    """A response is not JSON, or nested too deeply."""
 
 
 class AnswerTooLarge(InvalidAnswer):
@@ -57,11 +56,11 @@ class Budget:
 
 
 class BoundedTransport(httpx2.AsyncBaseTransport):
-    """Sends requests with ``inner``, each after ``before`` has returned, and stops reading a
-    response after ``most`` bytes; with None never: a watch limits each of its events instead.
+    """Sends requests with ``inner``, calls ``before`` before each, and stops reading a response
+    after ``most`` bytes. None means no limit: a watch limits each of its events instead.
 
     Requests responses without Content-Encoding and refuses others, so that the bytes counted here
-    are the bytes kept in memory: a compressed response may be a thousand times larger.
+    are the bytes in memory: a compressed response may be a thousand times larger.
     """
 
     def __init__(
@@ -119,8 +118,8 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
 
 
 class _Connecting:
-    """Closes the connection of a request that is cancelled during the TLS handshake: httpcore2
-    leaves it open. It calls this object with each step of the request.
+    """Closes the connection of a request that is cancelled during the TLS handshake, which
+    httpcore2 leaves open. httpcore2 calls this object at each step of the request.
     """
 
     def __init__(self) -> None:
@@ -154,10 +153,10 @@ class _Limited(httpx2.AsyncByteStream):
 
 
 def json_object(answer: httpx2.Response, kind: str) -> JSONObject:
-    """The JSON object in a response, whose kind ends with ``kind``; raises InvalidAnswer for
+    """The JSON object in a response, whose kind must end with ``kind``; raises InvalidAnswer for
     others.
 
-    The kind is checked because an empty object would be taken for a namespace without labels, which
+    Without the check of the kind, an empty object would pass as a namespace without labels, which
     no namespaceSelector selects.
     """
     found = decoded(answer.content)
@@ -170,7 +169,8 @@ def json_object(answer: httpx2.Response, kind: str) -> JSONObject:
 
 def decoded(data: bytes) -> JSONObject:
     """The JSON object in these bytes; raises InvalidAnswer for anything else. Objects of a list
-    that are nested too deep are shortened (``partial.read_list``): they do not hide the others.
+    that are nested too deeply are shortened (``partial.read_list``), so that they do not hide the
+    others.
     """
     try:
         found = orjson.loads(data)

@@ -1,4 +1,4 @@
-"""A cache of lookups for about a second: most requests at one moment need the same answers."""
+"""Caches lookups for about a second, because concurrent requests mostly need the same answers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable
@@ -14,14 +14,14 @@ Answer = TypeVar("Answer")
 
 MEMORY_SECONDS = 1.0
 MOST = 1000
-# A lookup that has been running for this long is started again by the next caller: one response
-# that never arrives must not stall all callers. A healthy API server takes far less time.
+# After this time the next caller restarts a running lookup: one response that never arrives must
+# not stall all callers. A healthy API server takes far less time.
 PATIENCE_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry(Generic[Answer]):
-    """An answer, when it expires and when its lookup started."""
+    """An answer, its expiry, and the start of its lookup."""
 
     until: float
     started: float
@@ -32,7 +32,7 @@ class _Entry(Generic[Answer]):
 class LookupCache(Generic[Question, Answer]):
     """Caches the results of ``fetch`` for some seconds; failures are not cached.
 
-    Callers share a running lookup; it is started again only after PATIENCE_SECONDS.
+    Callers share a running lookup; it restarts only after PATIENCE_SECONDS.
     """
 
     fetch: Callable[[Question], Awaitable[Answer | Failure]]
@@ -49,9 +49,7 @@ class LookupCache(Generic[Question, Answer]):
         return entry.answer if entry is not None and monotonic() < entry.until else None
 
     async def get(self, question: Question) -> Answer | Failure:
-        """The answer, or a Failure with the reason. A caller that is cancelled leaves the lookup
-        running.
-        """
+        """The answer, or a Failure with the reason. Cancelled callers do not stop the lookup."""
         since, task = self._open.get(question, (0.0, None))
         if task is None or monotonic() - since >= PATIENCE_SECONDS:
             task = asyncio.ensure_future(self._learn(question))
@@ -69,7 +67,7 @@ class LookupCache(Generic[Question, Answer]):
         started = monotonic()
         found = await self.fetch(question)
         entry = self._known.get(question)
-        # A late answer must not replace one whose lookup was started later.
+        # A late answer must not replace the answer of a newer lookup.
         if entry is None or entry.started <= started:
             self._known.pop(question, None)
             if not isinstance(found, Failure):

@@ -1,7 +1,7 @@
 """The connection to an API server: its credentials, timeouts and retries.
 
-Lightkube reads configurations and tokens (the token of a Pod again when the API server refuses it);
-this file configures it. The modules beside it implement the lookups and limit the responses.
+Lightkube reads configurations and tokens, and a Pod's token again if the API server refuses it;
+this file configures lightkube. Other modules implement the lookups and limit the responses.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import httpx2
 import msgspec
-from lightkube.config.client_adapter import AsyncClient, ConnectionParams, verify_cluster
+from lightkube.config.client_adapter import user_auth, verify_cluster
 from lightkube.config.kubeconfig import SingleConfig
 from lightkube.config.models import User
 from lightkube.core.exceptions import ApiError
@@ -37,12 +37,10 @@ from policyd.cluster.cache import LookupCache
 from policyd.cluster.params import Get
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
-from policyd.policy.compile.reads.compiled_reads import CompiledRead
-from policyd.policy.compile.reads.read_tables import ReadTable
 from policyd.policy.kinds.served_resource import Served
 
 Answer = TypeVar("Answer")
-# The level, name and value of an option of a socket.
+# The level, name and value of a socket option.
 SocketOption = tuple[int, int, int]
 # Called after each request: whether it was answered, and after how many nanoseconds.
 ReportLookup = Callable[[bool, int], None]
@@ -53,8 +51,8 @@ _TIMED_OUT = Failure("the API server did not answer in time")
 
 # API servers close idle connections after 90 s or more.
 KEEP_ALIVE = 60.0
-# For each kind of lookup. The kinds share no connections, so that a hanging authorizer behind the
-# API server does not block lookups of namespaces and params.
+# For each kind of lookup. The kinds share no connections: a hanging authorizer behind the API
+# server must not block lookups of namespaces and params.
 CONNECTIONS = 64
 # Lookups change nothing, so a failed one is retried: after these pauses in seconds.
 PAUSES = (0.05, 0.25)
@@ -70,9 +68,9 @@ PASSING = frozenset((
     HTTPStatus.SERVICE_UNAVAILABLE,
     HTTPStatus.GATEWAY_TIMEOUT,
 ))  # fmt: skip
-# All errors of a response, or of the credentials that are read for a lookup. Lightkube also raises
-# KeyError and ValueError for a response without Content-Type or JSON; the last four are raised for
-# responses of an unexpected form or nested too deep.
+# All errors of a response, or of reading credentials for a lookup. Lightkube also raises KeyError
+# and ValueError for a response without Content-Type or JSON; the last four are raised for responses
+# that have an unexpected form or are nested too deeply.
 PROBLEMS = (
     httpx2.HTTPError,
     httpx2.InvalidURL,
@@ -157,14 +155,6 @@ class ClusterClient:
         """The objects if they are cached, else None."""
         return self._params.known(question)
 
-    def known_table(self, read: CompiledRead) -> Failure:
-        """Why there are no objects of reads: they are not queried, only followed."""
-        return Failure("the objects are not followed")
-
-    async def table(self, read: CompiledRead) -> ReadTable | Failure:
-        """The same."""
-        return self.known_table(read)
-
     async def params(self, question: ParamsOf) -> tuple[JSONObject, ...] | Failure:
         """Look up objects of a kind; raises nothing."""
         return await self._params.get(question)
@@ -176,7 +166,7 @@ class ClusterClient:
         return await self._query(lambda: params.read(self._pages(), kinds[0], question))
 
     def _pages(self) -> Get:
-        """A function that reads the responses of one lookup of params."""
+        """Return a function that reads the responses of one lookup of params."""
         budget = Budget(MAX_LIST_BYTES)
 
         async def get(path: str, query: Mapping[str, str], kind: str) -> JSONObject | None:
@@ -197,11 +187,11 @@ class ClusterClient:
             await connections.aclose()
 
     def _describe(self, error: Exception) -> str:
-        """The error, for a denial: without the address, which is not for its users."""
+        """The error for a denial, without the address, which users must not see."""
         return describe(error)
 
     async def _query(self, send: Callable[[], Awaitable[Answer]]) -> Answer | Failure:
-        """The result of ``send``, which is sent again after errors that may be temporary."""
+        """The result of ``send``, with retries after errors that may be temporary."""
         pauses = iter(PAUSES)
         last = _TIMED_OUT
         try:
@@ -244,21 +234,27 @@ def bounded_client(
     watching: bool = False,
 ) -> httpx2.AsyncClient:
     """Connections for one kind of lookup, with limits on their responses. Objects are returned as
-    they are sent: typed models drop unknown fields. ``watching``: each request takes a connection
-    for as long as it likes, and there may be any number of them.
+    they are sent: typed models drop unknown fields. ``watching``: requests may keep connections
+    for any time, and there may be any number of them.
     """
     limits = httpx2.Limits(
         max_connections=None if watching else CONNECTIONS,
         max_keepalive_connections=CONNECTIONS,
         keepalive_expiry=KEEP_ALIVE,
     )
-    # No proxy, no .netrc: only what is configured.
+    # No proxy, no .netrc: only the configuration counts.
     inner = httpx2.AsyncHTTPTransport(
         verify=context, limits=limits, trust_env=False, socket_options=options or None
     )
     transport: Any = BoundedTransport(inner, most, before)
-    given = ConnectionParams(timeout=httpx2.Timeout(timeout), trust_env=False, transport=transport)
-    return AsyncClient(config, given)
+    # lightkube's own constructor reads all CAs again for each client, and uses them for none.
+    return httpx2.AsyncClient(
+        base_url=config.cluster.server,
+        auth=user_auth(config.user),
+        timeout=timeout,
+        trust_env=False,
+        transport=transport,
+    )
 
 
 def passing(error: Exception, pause: float | None) -> float | None:
@@ -269,19 +265,14 @@ def passing(error: Exception, pause: float | None) -> float | None:
         if error.response.status_code not in PASSING:
             return None
         retry_after = error.response.headers.get("Retry-After", "")
-        # Digits of other scripts are no seconds, and neither is a date: API servers send neither.
+        # Digits of other scripts and dates are not supported: API servers send neither.
         seconds = float(retry_after) if retry_after.isascii() and retry_after.isdigit() else 0.0
         return min(max(pause, seconds), LONGEST_PAUSE)
     return pause if isinstance(error, httpx2.TransportError) else None
 
 
-def describe(error: Exception) -> str:
-    """The error, for a denial."""
-    return _describe(error)[:_LONGEST]
-
-
 def describe_for_operator(error: Exception, server: str) -> str:
-    """The error, with the address and the cause of a connection that failed."""
+    """The error with the address, and the cause if the connection failed."""
     if isinstance(error, httpx2.TransportError) and not isinstance(
         error, httpx2.LocalProtocolError
     ):
@@ -290,7 +281,7 @@ def describe_for_operator(error: Exception, server: str) -> str:
 
 
 def _cause(error: BaseException) -> str:
-    """Why a connection failed, as the system says it."""
+    """Why a connection failed, in the system's words."""
     seen: BaseException | None = error
     while seen is not None:
         if isinstance(seen, ssl.SSLCertVerificationError):
@@ -302,15 +293,18 @@ def _cause(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
-def _describe(error: Exception) -> str:
+def describe(error: Exception) -> str:
+    """The error, for a denial."""
     if isinstance(error, httpx2.HTTPStatusError):
-        code = error.response.status_code
-        message = f": {error}" if isinstance(error, ApiError) else ""
-        return f"the API server answered {code}{message}"
-    if isinstance(error, httpx2.LocalProtocolError):  # its message has the whole token
-        return "no request can be sent: a token has a character that no header may have"
-    if isinstance(error, httpx2.TransportError):
-        return f"the API server cannot be reached: {str(error) or type(error).__name__}"
-    if isinstance(error, RecursionError):
-        error = InvalidAnswer("the response is nested too deep")
-    return f"the lookup in the API server failed: {error!r}"
+        found = f"the API server answered {error.response.status_code}"
+        if isinstance(error, ApiError):
+            found += f": {error}"
+    elif isinstance(error, httpx2.LocalProtocolError):  # its message has the whole token
+        found = "no request can be sent: the token has a character that headers do not allow"
+    elif isinstance(error, httpx2.TransportError):
+        found = f"the API server cannot be reached: {str(error) or type(error).__name__}"
+    elif isinstance(error, RecursionError):
+        found = describe(InvalidAnswer("the response is nested too deep"))
+    else:
+        found = f"the lookup in the API server failed: {error!r}"
+    return found[:_LONGEST]

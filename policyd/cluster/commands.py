@@ -1,4 +1,4 @@
-"""The object client for commands, which wait for each answer. The same methods and errors."""
+"""A synchronous version of the object client for commands, with the same methods and errors."""
 
 import asyncio
 from collections.abc import Coroutine, Iterator, Mapping
@@ -19,10 +19,10 @@ Answer = TypeVar("Answer")
 def open_objects(
     kubeconfig: Path | None, context: str | None, timeout: float, *, retries: bool = True
 ) -> Iterator["Objects"]:
-    """Requests to the cluster of a kubeconfig's context; without a kubeconfig, of this Pod.
+    """A client of the cluster of a kubeconfig's context; without a kubeconfig, of this Pod.
 
-    Without ``retries`` each one is sent once. Raises ConfigError if there is no such cluster, or no
-    client library.
+    Without ``retries`` each request is sent once. Raises ConfigError if there is no such cluster,
+    or no client library.
     """
     try:
         from policyd.cluster import bounds, client, objects
@@ -40,7 +40,7 @@ def open_objects(
 
 
 class Objects:
-    """Usable outside of an event loop only: it has one of its own while it is open."""
+    """Usable only outside an event loop: it has its own while it is open."""
 
     def __init__(self, client: "ObjectClient", runner: asyncio.Runner) -> None:
         self._client = client
@@ -69,7 +69,7 @@ class Objects:
             yield page
 
     def create(self, path: str, body: JSONObject) -> JSONObject:
-        """Create an object; ``path`` is its list's."""
+        """Create an object; ``path`` is the path of its list."""
         return self._run(self._client.create(path, body))
 
     def replace(self, path: str, body: JSONObject) -> JSONObject:

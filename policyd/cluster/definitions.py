@@ -1,8 +1,8 @@
-"""CustomResourceDefinitions and version of an API server: fetches them and detects changes.
+"""Fetches CustomResourceDefinitions and the version of an API server, and detects changes.
 
-Used by the threads that load policies and check for changes, which wait for the responses. An event
-loop in a separate thread sends the requests concurrently. A definition that was fetched once stays
-known: working policies continue to work while the API server is away.
+The threads that load policies and check for changes wait for the responses. An event loop in a
+separate thread sends the requests concurrently. Fetched definitions are kept: policies continue to
+work while the API server is away.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from concurrent.futures import CancelledError
 from contextlib import suppress
 from http import HTTPStatus
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx2
 from lightkube.config.kubeconfig import SingleConfig
@@ -35,12 +35,13 @@ from policyd.cluster.client import (
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.wanted_definitions import EVERY, WantedDefinition, slim
 
+_Result = TypeVar("_Result")
 PATH = "apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 # Metadata is enough to detect which definitions exist and whether they changed.
 _METADATA = "application/json;as={};g=meta.k8s.io;v=v1"
 # The longest wait for one response: the first policy set cannot be loaded without it.
 LONGEST = 2.0
-# The longest wait for all responses, as a multiple of that for one.
+# The longest wait for all responses, as a multiple of that for one response.
 ROUNDS = 5
 # Definitions that are fetched concurrently.
 AT_A_TIME = 8
@@ -49,8 +50,8 @@ _PAGE = "100"
 
 
 class ClusterDefinitions:
-    """Fetches and caches; raises nothing. ``report`` is called after each request: whether it was
-    answered, and after how many nanoseconds.
+    """Fetches and caches; raises nothing. ``report`` is called after each request with its success
+    and its nanoseconds.
     """
 
     def __init__(self, config: SingleConfig, timeout: float, report: ReportLookup) -> None:
@@ -65,22 +66,20 @@ class ClusterDefinitions:
         self._wanted: frozenset[WantedDefinition] = frozenset()
         self._known: dict[str, JSONObject] = {}
         self._versions: dict[str, str] = {}
-        self._reported = ("", "")  # the version of Kubernetes, or why it is not known
         self.problem = ""
 
     def fetch(self, wanted: frozenset[WantedDefinition]) -> list[JSONObject]:
         """These definitions as they are now, or as they were when the API server last answered."""
         if wanted != self._wanted:
             self._wanted = wanted
-            self._versions = {}  # schemas may be needed now that were left out
+            self._versions = {}  # schemas that were left out may be needed now
         if wanted:
-            self._run(self._attempt(self._fetch(wanted)))
+            self._run(self._attempt(self._any(wanted, self._learn)), False)
         return [crd for name, crd in [*self._known.items()] if _belongs(name, wanted)]
 
     def fetch_more(self, wanted: frozenset[WantedDefinition], most: int) -> list[JSONObject] | None:
-        """The same for what is not in use, and may never be: nothing of it is kept or followed, and
-        of every group there is only what is known. None if more than ``most`` would have to be
-        fetched.
+        """The same for definitions that may never be used: they are neither kept nor followed, and
+        a wildcard group has only known ones. None if more than ``most`` would have to be fetched.
         """
         found = {
             name: crd
@@ -89,14 +88,14 @@ class ClusterDefinitions:
             and (_is_named(name, self._wanted) or not _is_named(name, wanted))
         }
         missing = frozenset(each for each in wanted - self._wanted if each.group != EVERY)
-        if missing and not self._run(self._fetch_more(missing, most, found)):
+        if missing and not self._run(self._fetch_more(missing, most, found), False):
             return None
         return [*found.values()]
 
     def changed(self) -> bool:
         """Whether a definition that policies need is new or has changed since it was fetched."""
         wanted = self._wanted
-        return bool(wanted and self._run(self._attempt(self._differing(wanted))))
+        return bool(wanted and self._run(self._attempt(self._any(wanted, self._differs)), False))
 
     @property
     def wants(self) -> bool:
@@ -104,8 +103,8 @@ class ClusterDefinitions:
         return bool(self._wanted)
 
     def outdated(self, versions: Mapping[str, str]) -> bool:
-        """Whether, by these versions of all definitions, one that policies need is new or has
-        changed since it was fetched.
+        """Whether a definition that policies need is new or has changed since it was fetched, given
+        the versions of all definitions.
         """
         return any(
             version != self._versions.get(name) and _belongs(name, self._wanted)
@@ -114,9 +113,7 @@ class ClusterDefinitions:
 
     def kubernetes(self) -> tuple[str, str]:
         """The version that the API server reports (v1.37.1), or "" and why it is not known."""
-        self._reported = ("", "the connection is closed")
-        self._run(self._learn_version())
-        return self._reported
+        return self._run(self._version(), ("", "the connection is closed"))
 
     def close(self) -> None:
         """Close all connections without waiting for responses."""
@@ -130,9 +127,10 @@ class ClusterDefinitions:
             loop.close()
             self._loop = self._thread = None
 
-    def _run(self, work: Coroutine[Any, Any, bool]) -> bool:
-        """Return the result of ``work``, which the loop of this object runs; False if it was closed
-        meanwhile. The loop is created when first needed, as most policy sets need no definitions.
+    def _run(self, work: Coroutine[Any, Any, _Result], closed: _Result) -> _Result:
+        """Run ``work`` on the loop of this object and return the result; ``closed`` if the object
+        was closed meanwhile. The loop is created on first use: most policy sets need no
+        definitions.
         """
         with self._starting:
             if self._loop is None:
@@ -145,7 +143,7 @@ class ClusterDefinitions:
         try:
             return asyncio.run_coroutine_threadsafe(work, loop).result()
         except CancelledError:
-            return False
+            return closed
 
     async def _hang_up(self) -> None:
         mine = asyncio.current_task()
@@ -171,14 +169,10 @@ class ClusterDefinitions:
         self.problem = ""
         return found
 
-    async def _fetch(self, wanted: frozenset[WantedDefinition]) -> bool:
-        """Fetch these definitions and keep those that arrive; raises the first problem."""
-        return any(await self._each(wanted, self._learn))
-
     async def _fetch_more(
         self, wanted: frozenset[WantedDefinition], most: int, found: dict[str, JSONObject]
     ) -> bool:
-        """Add these definitions to ``found``, as far as they arrive; False if they are too many."""
+        """Add the definitions that arrive to ``found``; False if there are too many."""
 
         async def add(name: str) -> None:
             crd = await self._read(name)
@@ -193,32 +187,31 @@ class ClusterDefinitions:
                 await asyncio.gather(*map(add, names))
         return True
 
-    async def _differing(self, wanted: frozenset[WantedDefinition]) -> bool:
-        return any(await self._each(wanted, self._differs))
-
-    async def _each(
+    async def _any(
         self,
         wanted: frozenset[WantedDefinition],
         query: Callable[[str, str], Coroutine[Any, Any, bool]],
-    ) -> list[bool]:
-        """Run ``query`` for every name and version. If one returns True the problems of the others
-        are ignored, else the first problem is raised.
+    ) -> bool:
+        """Run ``query`` for every name and version; return whether any returns True. If none does,
+        raise the first problem.
         """
         listed = await self._listed(wanted)
         answers = await asyncio.gather(*map(query, listed, listed.values()), return_exceptions=True)
-        problems = [each for each in answers if isinstance(each, BaseException)]
-        found = [each for each in answers if not isinstance(each, BaseException)]
-        if problems and not any(found):
-            raise problems[0]
-        return found
+        if any(each is True for each in answers):
+            return True
+        for each in answers:
+            if isinstance(each, BaseException):
+                raise each
+        return False
 
     async def _learn(self, name: str, version: str) -> bool:
+        """Fetch a definition, unless this version is known; return False."""
         try:
             crd = (
                 None if version and version == self._versions.get(name) else await self._read(name)
             )
         except UndecodableAnswer as error:
-            # It is read again when it changes, and not whenever its version is compared.
+            # Read it again when it changes, not at each comparison of its version.
             found = await self._metadata(name)
             self._versions[name] = "" if found is None else version_of(found)
             raise InvalidAnswer(f"{name}: {error}") from None
@@ -228,26 +221,21 @@ class ClusterDefinitions:
         return False
 
     async def _read(self, name: str) -> JSONObject | None:
-        """The definition of this name; None if there is none."""
+        """The definition with this name; None if there is none."""
         crd = await self._get(f"{PATH}/{name}", "CustomResourceDefinition")
         return crd if crd is not None and named(crd, name).get("spec") else None
 
-    async def _learn_version(self) -> bool:
+    async def _version(self) -> tuple[str, str]:
         try:
             found = await self._get("version", "")
         except PROBLEMS as error:
-            self._reported = ("", describe(error))
-            return False
+            return "", describe(error)
         if found is None:
-            self._reported = ("", "the API server answered 404 to GET /version")
-            return False
+            return "", "the API server answered 404 to GET /version"
         version = found.get("gitVersion")
-        self._reported = (
-            (version, "")
-            if isinstance(version, str)
-            else ("", "GET /version returned no gitVersion")
-        )
-        return False
+        if isinstance(version, str):
+            return version, ""
+        return "", "GET /version returned no gitVersion"
 
     async def _differs(self, name: str, version: str) -> bool:
         if not version:
@@ -258,12 +246,12 @@ class ClusterDefinitions:
         return version != self._versions.get(name)
 
     async def _metadata(self, name: str) -> JSONObject | None:
-        """The metadata of the definition of this name; None if there is none."""
+        """The metadata of the definition with this name; None if there is none."""
         found = await self._get(f"{PATH}/{name}", "", as_metadata="PartialObjectMetadata")
         return found if found is None else named(found, name)
 
     async def _listed(self, wanted: frozenset[WantedDefinition]) -> dict[str, str]:
-        """The names of all wanted definitions, each with its version if EVERY one was listed."""
+        """The names of all wanted definitions, with their versions if EVERY group is wanted."""
         names = {each.name: "" for each in wanted if EVERY not in each}
         if any(EVERY in each for each in wanted):
             names |= {
@@ -272,7 +260,7 @@ class ClusterDefinitions:
         return dict(sorted(names.items()))
 
     async def _all(self) -> dict[str, str]:
-        """The version of each definition by its name."""
+        """The version of each definition, by name."""
         versions: dict[str, str] = {}
         following = ""
         while True:
@@ -317,7 +305,7 @@ class ClusterDefinitions:
 
 
 def version_of(crd: JSONObject) -> str:
-    """A value that changes with the definition, but not with its status."""
+    """A value that changes with the definition but not with its status."""
     metadata = crd["metadata"]
     return f"{metadata.get('uid')} {metadata.get('generation')}"
 

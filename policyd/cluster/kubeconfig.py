@@ -1,7 +1,7 @@
-"""Which API server to query and as whom: a context of a kubeconfig, or a Pod's service account.
+"""The API server to query and the credentials: a kubeconfig's context or a Pod's service account.
 
-Lightkube reads both. Fields that it would ignore are refused here, because a request would then go
-past a proxy, or be sent by another user than kubectl's. Sends nothing.
+Lightkube reads both. policyd refuses fields that lightkube would ignore, because requests would
+then bypass a proxy or come from a user other than kubectl's. Sends nothing.
 """
 
 import base64
@@ -37,7 +37,7 @@ _FILES = {
 }
 _DATA = "-data"
 _PLUGINS = "client.authentication.k8s.io"
-# The version of plugins that lightkube knows. It reads of a response what all versions have.
+# The plugin version that lightkube knows. It reads only fields that all versions have.
 _KNOWN_PLUGIN = f"{_PLUGINS}/v1beta1"
 
 
@@ -92,7 +92,7 @@ def current(found: SingleConfig) -> SingleConfig:
 
 
 def _document(kubeconfig: Path) -> JSONObject:
-    """Return the content of a file; raises ValueError if it is no kubeconfig."""
+    """Return the content of a file; raises ValueError if it is not a kubeconfig."""
     document = read_one(kubeconfig.read_bytes(), str(kubeconfig))
     if document is None:
         raise ValueError("the file is empty")
@@ -100,12 +100,12 @@ def _document(kubeconfig: Path) -> JSONObject:
         raise ValueError("the file has no fields")
     kind = document.get("kind", "Config")
     if kind != "Config":
-        raise ValueError(f"the file has an object of kind {kind}")
+        raise ValueError(f"the file contains an object of kind {kind}")
     return document
 
 
 def _context_problems(document: JSONObject, context: str | None) -> Iterator[str]:
-    """Yield what is wrong with the names of the context, its cluster and its user."""
+    """Yield the problems of the names of the context, its cluster and its user."""
     clusters, contexts, users = (
         _by_name(document, each) for each in ("cluster", "context", "user")
     )
@@ -128,7 +128,7 @@ def _context_problems(document: JSONObject, context: str | None) -> Iterator[str
 
 
 def _by_name(document: JSONObject, kind: str) -> dict[str, JSONObject]:
-    """Return the clusters, contexts or users; raises ValueError if their list is none."""
+    """Return the clusters, contexts or users; raises ValueError if they are not a list."""
     field = f"{kind}s"
     if kind != "user" and field not in document:
         raise ValueError(f"{field} is missing")
@@ -148,7 +148,7 @@ def _instead(name: object, kind: str, known: Iterable[str]) -> str:
 
 
 def _entries(document: JSONObject, found: SingleConfig) -> dict[str, JSONObject]:
-    """Return cluster and user of the context as they are written."""
+    """Return the cluster and the user of the context as written in the file."""
     named = {"cluster": found.context.cluster, "user": found.context.user}
     return {
         kind: each[kind]
@@ -161,7 +161,7 @@ def _entries(document: JSONObject, found: SingleConfig) -> dict[str, JSONObject]
 def _problems(
     found: SingleConfig, user: User, written: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[str]:
-    """Yield what cannot be used, and prepare the rest: paths become absolute, as for kubectl."""
+    """Yield unusable fields, and prepare the others: paths become absolute, as for kubectl."""
     for kind, fields in _IGNORED.items():
         for field in fields:
             if written.get(kind, {}).get(field):
@@ -177,7 +177,7 @@ def _problems(
         user.client_key or user.client_key_data,
     )
     if bool(certificate) is not bool(key):
-        yield f"client-certificate{_DATA} and client-key{_DATA}, or the files, need each other"
+        yield f"client-certificate{_DATA} and client-key{_DATA}, or the files, must be set together"
     yield from _certificate_problems(found, user)
     if user.token_file:
         user.token_file = str(found.abs_file(user.token_file))
@@ -188,7 +188,7 @@ def _problems(
 
 
 def _certificate_problems(found: SingleConfig, user: User) -> Iterator[str]:
-    """Yield what OpenSSL refuses of certificates and keys: it names neither field nor content."""
+    """Yield certificates and keys that OpenSSL refuses: its errors name neither field nor file."""
     cluster, context = found.cluster, ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     # The order of lightkube: it prefers the file of the CA, and the data of the others.
     authority_data = None if cluster.certificate_auth else cluster.certificate_auth_data
@@ -229,7 +229,7 @@ def _mistake(certificate: bytes) -> str:
 
 
 def _content(found: SingleConfig, path: str | None, data: str | None) -> bytes | None:
-    """Return what a field holds as base64, or else the file that another field names."""
+    """Return the base64 content of a field, or else the file that another field names."""
     if data:
         return base64.b64decode(data)
     return Path(found.abs_file(path)).read_bytes() if path else None

@@ -1,4 +1,4 @@
-"""The resources that a cluster serves, and the objects of a resource page by page.
+"""Lists the resources that a cluster serves, and the objects of a resource page by page.
 
 Needs no client library: the reader is an argument. Sends only GET requests.
 """
@@ -16,10 +16,10 @@ PAGE = 500  # objects, as many as kubectl requests: about 10 MB of Pods
 
 
 class ApiReadError(Exception):
-    """The API server did not return what was requested; the message says why.
+    """The API server did not return the requested object; the message is the reason.
 
     ``status`` is the HTTP status of its response, 0 without one; ``body`` is the Status object that
-    it sent. ``too_large``: the response has more bytes than are read of one.
+    it sent. ``too_large``: the response exceeds the limit of bytes.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class ApiReader(Protocol):
 
 
 class Page(NamedTuple):
-    """Some objects of a list, and how many follow according to the API server."""
+    """Some objects of a list, and the number that follow according to the API server."""
 
     items: list[JSONObject]
     remaining: int
@@ -55,9 +55,9 @@ def served(
 ) -> Iterator[Served]:
     """Every resource that can be listed in the wanted groups, its preferred version first.
 
-    ``failed`` is called with each problem: a group that does not respond (of an aggregated API
-    server) hides no other group. A group whose definitions were deleted since the list of groups is
-    no problem: the list has it for some seconds.
+    ``failed`` is called with each problem: an unresponsive group (of an aggregated API server)
+    hides no other group. A group whose definitions were just deleted is no problem: the list of
+    groups still has it for some seconds.
     """
     for group, versions in _versions(reader):
         if not names_group(group):
@@ -84,14 +84,14 @@ def _versions(reader: ApiReader) -> Iterator[tuple[str, list[str]]]:
 
 
 def list_path(resource: Served, namespace: str = "") -> str:
-    """The path that lists its objects: in one namespace, or all."""
+    """The path that lists the objects of a resource, in one namespace or in all."""
     base = f"/apis/{resource.api_version}" if resource.group else f"/api/{resource.version}"
     within = f"/namespaces/{namespace}" if namespace else ""
     return f"{base}{within}/{resource.resource}"
 
 
 def pages_of(reader: ApiReader, resource: Served, namespace: str = "") -> Iterator[Page]:
-    """The pages of a resource that was served a moment ago: none if it is not served any more."""
+    """The pages of a resource that was just served; none if it is not served any more."""
     try:
         yield from pages(reader, list_path(resource, namespace))
     except ApiReadError as error:
@@ -102,9 +102,9 @@ def pages_of(reader: ApiReader, resource: Served, namespace: str = "") -> Iterat
 def pages(
     reader: ApiReader, path: str, selection: Mapping[str, str] | None = None
 ) -> Iterator[Page]:
-    """The pages of a list; ``selection`` are parameters such as a labelSelector. If the API server
-    expires the snapshot of the list meanwhile, the list continues with the current objects. Pages
-    that would be too large have fewer objects.
+    """The pages of a list; ``selection`` are parameters such as a labelSelector. If the API
+    server's snapshot of the list expires meanwhile, the list continues with the current objects.
+    Pages that would be too large get fewer objects.
     """
     limit, expired = PAGE, False
     query = {"limit": str(limit), **(selection or {})}
@@ -130,7 +130,7 @@ def pages(
 
 
 def unread(what: str, error: ApiReadError, permission: str = "") -> Problem:
-    """Return what could not be done, with the permission, by default for just that."""
+    """Return the problem of a failed action, with the permission it needs (default: ``what``)."""
     forbidden = error.status == HTTPStatus.FORBIDDEN
     hint = f"this needs the permission to {permission or what}" if forbidden else ""
     return Problem(f"cannot {what}: {error}", hint=hint)

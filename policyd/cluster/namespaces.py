@@ -1,4 +1,4 @@
-"""Namespace objects: where they are, and what is kept of those that are followed."""
+"""Namespace objects: their path, and the fields that are kept of followed ones."""
 
 from collections.abc import Callable, Collection
 from typing import TypeAlias
@@ -14,8 +14,8 @@ _MANAGED = "managedFields"
 
 
 def kept(fields: Collection[FieldKeys]) -> Callable[[JSONObject], JSONObject]:
-    """Return a function that keeps the name of a Namespace and what is at or below these fields,
-    but never managedFields, which namespaceObject does not have.
+    """Return a function that keeps the name of a Namespace and everything at or below these fields,
+    except managedFields, which namespaceObject does not have.
     """
     tree = _tree([_NAME, *fields])
 

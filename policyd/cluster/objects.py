@@ -39,16 +39,16 @@ _DRY_RUN = {"dryRun": "All"}
 # Bytes of an error that ends a watch before it begins, and characters of a message.
 _MAX_ERROR_BYTES = 2**20
 _LONGEST = 4000
-# The API server names the manager of fields after this where a request names none.
+# The API server derives the manager of fields from this if a request names none.
 _AGENT = "policyd"
-# When a request that failed may be sent again. ``always``: it changes nothing, or the same again.
-# ``refused``: only if the API server did not begin with it.
+# When to retry a failed request. ``always``: it changes nothing, or repeating it changes nothing
+# more. ``refused``: only if the API server did not start to process it.
 Retry = Literal["always", "refused"]
 _NOT_BEGUN = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 
 
 def _keep_alive() -> tuple[SocketOption, ...]:
-    """Options that detect a lost peer after half a minute; some systems have only the first."""
+    """Options that detect a lost peer after half a minute; some systems only have the first."""
     wanted = {"TCP_KEEPIDLE": 15, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}
     options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
     for name, value in wanted.items():
@@ -58,7 +58,7 @@ def _keep_alive() -> tuple[SocketOption, ...]:
 
 
 class ObjectError(Exception):
-    """The API server did not do what was requested; the message names the request and says why.
+    """A request to the API server failed; the message names the request and the reason.
 
     ``status`` is the HTTP status of its response, 0 if there was none; ``reason`` is the reason of
     its Status (Conflict, NotFound, …); ``body`` is the Status; ``retry_after`` are the seconds that
@@ -79,9 +79,15 @@ class ObjectError(Exception):
         self.body = body or {}
         self.retry_after = retry_after
 
+    @property
+    def is_of_ending_namespace(self) -> bool:
+        """Whether nothing can be created because the namespace is being deleted."""
+        causes = (self.body.get("details") or {}).get("causes") or ()
+        return any(each.get("reason") == "NamespaceTerminating" for each in causes)
+
 
 class UnreadableAnswer(ObjectError):
-    """The API server answered, but not with an object."""
+    """The API server's answer is not an object."""
 
 
 class ObjectClient:
@@ -104,8 +110,8 @@ class ObjectClient:
         try:
             context = trusted(config)
             self._client = bounded_client(config, context, timeout, most)
-            # A watch is one connection for minutes, and may be silent for most of them. The lists
-            # that are followed bound their number: one that waited for another would be outdated.
+            # A watch occupies one connection for minutes, mostly silent. The number of followed
+            # lists limits the connections: a list that waited for one would be outdated.
             self._streams = bounded_client(
                 config, context, timeout, None, _keep_alive(), watching=True
             )
@@ -124,8 +130,8 @@ class ObjectClient:
     async def list_pages(
         self, path: str, query: Mapping[str, str] | None = None, accept: str = JSON_TYPE
     ) -> AsyncIterator[JSONObject]:
-        """The pages of a list, in the form that ``accept`` names. If the API server expires the
-        snapshot of the list meanwhile, the list continues with the current objects.
+        """The pages of a list, in the form that ``accept`` names. If the API server's snapshot of
+        the list expires meanwhile, the list continues with the current objects.
         """
         asked = {"limit": str(PAGE), **(query or {})}
         expired = False
@@ -146,8 +152,8 @@ class ObjectClient:
             asked["continue"] = following
 
     async def create(self, path: str, body: JSONObject, *, dry_run: bool = False) -> JSONObject:
-        """Create an object; ``path`` is its list's. Returns it as it was stored, or would be
-        (``dry_run``).
+        """Create an object; ``path`` is the path of its list. Returns the stored object, or with
+        ``dry_run`` the object that would be stored.
         """
         return await self._write(_request("POST", path, _DRY_RUN if dry_run else {}, body))
 
@@ -158,9 +164,9 @@ class ObjectClient:
     async def apply(
         self, path: str, body: JSONObject, manager: str, *, force: bool, dry_run: bool = False
     ) -> JSONObject:
-        """Server-side apply: create the object, or change the fields that ``body`` has.
+        """Server-side apply: create the object, or change the fields in ``body``.
 
-        ``force`` takes fields from other managers; without it they are a Conflict.
+        ``force`` takes fields from other managers; without it they cause a Conflict.
         """
         query = {"fieldManager": manager, "force": "true" if force else "false"}
         if dry_run:
@@ -177,8 +183,8 @@ class ObjectClient:
         return await self._write(_request("DELETE", path, {}, options))
 
     async def delete_collection(self, path: str, label_selector: str) -> JSONObject:
-        """Delete the objects of a list that a selector selects, which must not be empty: an empty
-        selector selects everything.
+        """Delete the objects of a list that match a selector, which must not be empty: an empty
+        selector matches everything.
         """
         if not label_selector:
             raise ValueError("expected a label selector; an empty one deletes all objects")
@@ -191,15 +197,15 @@ class ObjectClient:
         await self._streams.aclose()
 
     async def read(self, path: str, query: Mapping[str, str], accept: str = JSON_TYPE) -> bytes:
-        """The body at a path, not decoded; raises AnswerTooLarge, and ObjectError for all else."""
+        """The raw body at a path; raises AnswerTooLarge, and ObjectError for other failures."""
         return await self._sent(_Request("GET", path, query, None, {"Accept": accept}, "always"))
 
     @asynccontextmanager
     async def stream(
         self, path: str, query: Mapping[str, str], accept: str = JSON_TYPE
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """The parts of a body that goes on until the context ends, as they arrive. Raises
-        ObjectError when it is opened, and what the client raises while it is read.
+        """The parts of a body as they arrive, until the context ends. Opening it raises
+        ObjectError; reading it raises the errors of the client.
         """
         request = self._streams.build_request(
             "GET", _url(path), params=dict(query), headers={"Accept": accept}
@@ -226,7 +232,7 @@ class ObjectClient:
         return decoded_answer(request.method, request.path, await self._sent(request))
 
     async def _sent(self, request: "_Request") -> bytes:
-        """The body of the response; the request is sent again where its ``retry`` permits it."""
+        """The body of the response; retries the request if its ``retry`` permits."""
         pauses = iter(self._pauses)
         last: ObjectError | None = None
         try:
@@ -275,9 +281,7 @@ def _request(
     body: JSONObject | None,
     content: str = JSON_TYPE,
 ) -> _Request:
-    """A request that changes something. Fields that an applied object has already are not changed
-    by applying it again.
-    """
+    """A request that changes an object. Applying the same fields again changes nothing."""
     sent = None if body is None else orjson.dumps(body)
     headers = {"Accept": JSON_TYPE, **({} if sent is None else {"Content-Type": content})}
     return _Request(

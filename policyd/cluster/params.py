@@ -1,7 +1,7 @@
 """Lookups of params of any kind, and of the resource of a kind: plain objects by their paths.
 
-``get`` returns the JSON object at a path, or None if there is none. The kind of the object must end
-with a given word. ``get`` raises what the client raises.
+``get`` returns the JSON object at a path, whose kind must end with a given word, or None if there
+is none. It raises the errors of the client.
 """
 
 from collections.abc import Awaitable, Callable, Mapping

@@ -1,7 +1,6 @@
-"""A synchronous client of an API server for commands: reads any object, and checks what users may
-do.
+"""A synchronous client of an API server for commands: reads any object, and checks permissions.
 
-Sends GET, and POST of a SubjectAccessReview, nothing else.
+Sends only GET requests and POST of a SubjectAccessReview.
 """
 
 import asyncio
@@ -24,7 +23,7 @@ from policyd.policy.kinds.served_resource import Served
 Answer = TypeVar("Answer")
 # The timeout of a page of 500 objects, as a multiple of that for a part of a response.
 WHOLE = 10
-# Decisions that are remembered: policies may query each object.
+# Decisions in the cache: policies may query them for each object.
 MOST_DECISIONS = 1_000
 
 
@@ -32,9 +31,7 @@ class _Client(ClusterClient):
     """A client that also reads any path."""
 
     async def get(self, path: str, query: Mapping[str, str]) -> httpx2.Response | Failure:
-        """The response, unless its status may be temporary; raises ApiReadError if it is too
-        large, and nothing else.
-        """
+        """The response, or a Failure; raises only ApiReadError if the response is too large."""
         return await self._query(lambda: self._get(path, query))
 
     def _describe(self, error: Exception) -> str:
@@ -51,8 +48,8 @@ class _Client(ClusterClient):
 
 
 class ClusterReader:
-    """Usable outside of an event loop only: it has one of its own while it is open. Each request
-    is sent when ``before`` has returned.
+    """Usable only outside an event loop: it has its own while it is open. ``before`` is called
+    before each request.
     """
 
     def __init__(
@@ -92,7 +89,7 @@ class ClusterReader:
         return str(self.get("version").get("gitVersion"))
 
     def check(self, attributes: Attributes) -> AccessDecision | Failure:
-        """The decision of the API server's authorizers, which is remembered for a while."""
+        """The decision of the API server's authorizers, which is cached for a while."""
         known = self._decisions.get(attributes)
         if known is None:
             if len(self._decisions) >= MOST_DECISIONS:

@@ -1,6 +1,6 @@
-"""The objects of reads in a cluster that is scanned: each read is listed once, when needed."""
+"""The objects of reads in a scanned cluster: each read is listed once, on first use."""
 
-from typing import Protocol
+from collections.abc import Callable
 
 from policyd._core.lib.authorization import Failure
 from policyd._core.values.errors import CelError
@@ -16,31 +16,28 @@ from policyd.policy.kinds.served_resource import Served
 _NAMESPACE = ("metadata", "namespace")
 
 
-class KindReader(Protocol):
-    """Looks up the resource of a kind; returns the reason where it cannot."""
-
-    def kind(self, question: KindOf) -> tuple[Served, ...] | Failure:
-        """Look up the resource of a kind; empty if it is not served."""
-
-
 class ScannedReads:
-    """A ReadSource of a cluster as it is. It keeps only the fields that a read uses."""
+    """A ReadSource that lists a cluster's objects and keeps only the fields that a read uses.
+    ``look_up`` returns the resource of a kind, or nothing if it is not served.
+    """
 
-    def __init__(self, reader: ApiReader, kinds: KindReader) -> None:
+    def __init__(
+        self, reader: ApiReader, look_up: Callable[[KindOf], tuple[Served, ...] | Failure]
+    ) -> None:
         self._reader = reader
-        self._kinds = kinds
+        self._look_up = look_up
         self._tables: dict[tuple[CompiledRead, frozenset[KeyPath]], ReadTable | CelError] = {}
 
     def table(self, read: CompiledRead) -> ReadTable | CelError:
-        """List the objects of a read; the error if that is not possible."""
-        asked = (read, read.fields)  # equal reads of two policies can use other fields
+        """List the objects of a read; return the error if that fails."""
+        asked = (read, read.fields)  # equal reads of two policies may use different fields
         made = self._tables.get(asked)
         if made is None:
             made = self._tables[asked] = self._listed(read)
         return made
 
     def _listed(self, read: CompiledRead) -> ReadTable | CelError:
-        kinds = self._kinds.kind(KindOf(read.api_version, read.kind))
+        kinds = self._look_up(KindOf(read.api_version, read.kind))
         if isinstance(kinds, Failure):
             return CelError(f"{read.label}: {kinds.why}")
         if not kinds:

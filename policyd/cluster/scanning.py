@@ -1,6 +1,6 @@
 """Reads the objects of a cluster that policies match, each as a request that would create it now.
 
-Objects are read page by page, and none is kept. Needs no client library: the reader is an argument.
+Reads objects page by page and keeps none. Needs no client library: the reader is an argument.
 Evaluates nothing.
 """
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from policyd._core.lib.authorization import Failure
-from policyd.admission.lookups.params import KindOf, LookedUpParams, ParamsOf
+from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.admission.lookups.sources import LookedUpNamespaces, NamespaceName
 from policyd.cluster.listing import (
     ApiReader,
@@ -23,19 +23,18 @@ from policyd.cluster.listing import (
 )
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
-from policyd.policy.compile.params import ParamStore
 from policyd.policy.kinds.match_targets import ListedResource, MatchTargets, PolicyKey
 from policyd.policy.kinds.served_resource import Served
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.suite.reviews import build_review
 
 NAMESPACES = Served("", "v1", "namespaces", "Namespace", False)
-# Called with what is being done, the number of objects done, and how many there are.
+# Called with the current action, the number of processed objects, and the total.
 ScanProgress = Callable[[str, int, int], None]
 
 
 class ParamReader(Protocol):
-    """Reads params of any kind; returns the reason where it cannot."""
+    """Reads params of any kind; returns the reason if it cannot."""
 
     def kind(self, question: KindOf) -> tuple[Served, ...] | Failure:
         """Look up the resource of a params kind; empty if it is not served."""
@@ -56,10 +55,10 @@ class ScannedObject:
 class Scan:
     """One pass over a cluster: ``start``, then ``objects`` of each target, in order.
 
-    ``user_info`` is the requests'. Without ``namespaces`` the scan covers all of them, and
-    cluster-scoped objects. ``owned``: also check objects whose owner the same policy checks.
-    ``unread`` is what could not be read, with the reason; ``incomplete`` are the resources, with
-    the namespace or "" for all, that could not be listed to the end.
+    ``user_info`` is the user of the requests. Without ``namespaces`` the scan covers all of them,
+    and cluster-scoped objects. ``owned``: also check objects whose owner the same policy checks.
+    ``unread`` lists failed reads with their reasons; ``incomplete`` are the resources, with the
+    namespace or "" for all, whose list is incomplete.
     """
 
     def __init__(
@@ -134,7 +133,7 @@ class Scan:
     # Objects
 
     def objects(self, target: ListedResource, advance: ScanProgress) -> Iterator[ScannedObject]:
-        """Yield the objects of a resource; note what cannot be read, and continue."""
+        """Yield the objects of a resource; record failed reads, and continue."""
         doing, done = f"checking {target.served.label}", 0
         for namespace, listed in self._lists(target.served):
             try:
@@ -142,7 +141,9 @@ class Scan:
                     total = done + len(page.items) + page.remaining
                     advance(doing, done, total)
                     for item in page.items:
-                        yield self._scanned(item, target)
+                        document = document_of(item, target.served)
+                        review = self._review(document, target.served)
+                        yield ScannedObject(document, review, self._policies_for(item, target))
                         done += 1
                         advance(doing, done, total)
             except ApiReadError as error:
@@ -162,11 +163,6 @@ class Scan:
         else:
             for name in self._names:
                 yield name, pages_of(self._reader, resource, name)
-
-    def _scanned(self, item: JSONObject, target: ListedResource) -> ScannedObject:
-        document = document_of(item, target.served)
-        review = self._review(document, target.served)
-        return ScannedObject(document, review, self._policies_for(item, target))
 
     def _policies_for(self, item: JSONObject, target: ListedResource) -> frozenset[PolicyKey]:
         """The policies that check the object: not those that have checked its owner's kind."""
@@ -192,8 +188,3 @@ class Scan:
         if resource != NAMESPACES:  # the namespace of a Namespace is its own name
             overrides["namespace"] = document.namespace
         return build_review(document.raw, operation="CREATE", overrides=overrides)
-
-
-def looked_up(given: ParamStore, reader: ParamReader) -> LookedUpParams:
-    """The params of the documents and, where they have none, of the cluster."""
-    return LookedUpParams(given, reader.kind, reader.params)

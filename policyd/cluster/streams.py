@@ -1,6 +1,6 @@
-"""Takes lists and watches apart into objects, in steps that do not hold up an event loop.
+"""Splits lists and watches into objects, in steps that do not block the event loop.
 
-Knows the form of lists and events, not what they are for. Sends nothing.
+Knows the form of lists and events, not their purpose. Sends nothing.
 """
 
 import asyncio
@@ -16,12 +16,12 @@ from policyd.json_types import JSONObject, object_in
 # Bytes of one page of a list: an object of the largest size fits. A page that is larger is
 # requested again with fewer objects.
 MAX_LIST_PAGE_BYTES = 4 * 2**20
-# The longest that objects are decoded before other work of the event loop gets its turn.
+# The longest time of decoding before other work of the event loop gets its turn.
 TURN_SECONDS = 0.001
 
 
 class ListPage(NamedTuple):
-    """A page of a list: its objects are not yet decoded."""
+    """A page of a list, whose objects are not yet decoded."""
 
     items: list[msgspec.Raw]
     following: str  # where the next page begins; "" after the last one
@@ -59,9 +59,7 @@ def list_page(data: bytes) -> ListPage:
 
 
 async def objects_of(page: ListPage) -> AsyncIterator[JSONObject]:
-    """The objects of a page, each with its apiVersion and kind: lists of built-in kinds omit them,
-    events do not.
-    """
+    """The objects of a page, each with apiVersion and kind, which lists of built-in kinds omit."""
     type_of = {"apiVersion": page.api_version, "kind": page.kind} if page.kind else {}
     began = perf_counter()
     for raw in page.items:
@@ -72,14 +70,14 @@ async def objects_of(page: ListPage) -> AsyncIterator[JSONObject]:
 
 
 class EventLines:
-    """Cuts the bytes of a watch into its lines. A line that is too long raises InvalidAnswer."""
+    """Splits the bytes of a watch into lines. A line that is too long raises InvalidAnswer."""
 
     def __init__(self, most: int = MAX_EVENT_BYTES) -> None:
         self._most = most
         self._rest = bytearray()
 
     def take(self, part: bytes) -> Iterator[bytes]:
-        """The lines that end in the next bytes."""
+        """Yield the lines that end in the next bytes."""
         first, *others = part.split(b"\n")
         self._rest += first
         for each in others:

@@ -1,20 +1,19 @@
-"""Keeps a list of objects in step with an API server, by list and watch as client-go does.
+"""Keeps a list of objects in step with an API server, with list and watch as in client-go.
 
-Knows nothing of what the objects are for. While the API server is away the last state stays.
+Does not know the purpose of the objects. While the API server is away, the last state stays.
 """
 
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, suppress
 from dataclasses import KW_ONLY, dataclass
 from http import HTTPStatus
 from math import ceil, inf
-from time import monotonic, perf_counter_ns
+from time import monotonic
 from typing import NoReturn
 
 from policyd.cluster.bounds import AnswerTooLarge, InvalidAnswer
-from policyd.cluster.client import PROBLEMS, ReportLookup, describe
+from policyd.cluster.client import PROBLEMS, describe
 from policyd.cluster.objects import JSON_TYPE, PAGE, ObjectClient, ObjectError
 from policyd.cluster.streams import (
     MAX_LIST_PAGE_BYTES,
@@ -33,28 +32,27 @@ from policyd.json_types import JSONObject
 WATCH_SECONDS = (300.0, 600.0)
 # How much longer than requested a watch may last.
 OVERTIME_SECONDS = 5.0
-# An API server sends a bookmark about every minute. No event at all for this long is a stall: the
-# list is read again on another connection.
+# An API server sends a bookmark about every minute. After this time without any event the list is
+# read again on another connection.
 STALL_SECONDS = 90.0
-# Lists that decide what is enforced are read again at least this often, whatever events said: after
-# a random part of it, because a watch may end late, and replicas should not list together.
+# Lists that affect enforcement are read again at least this often, regardless of events: after a
+# random part of it, because a watch may end late and replicas should not list at the same time.
 RELIST_SECONDS = 30.0
 RELIST_PARTS = (0.6, 0.8)
 # After a failure: a random pause of up to the first, doubled each time up to the second. A watch
-# that worked for the third, or for half of the time that was requested, begins again with the
-# first.
+# that worked for the third, or for half of the requested time, resets the pause to the first.
 PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 5.0
 HEALTHY_SECONDS = 60.0
-# Statuses of a permission that is missing, and of a resource that is not served.
+# The statuses of a missing permission, and of a resource that is not served.
 _LASTING = (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
 _METADATA = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1"
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """Which list: its path, such as ``api/v1/namespaces/shop/configmaps``, and what is selected of
-    it. ``metadata_only`` leaves the other fields at the API server.
+    """A list to watch: its path, such as ``api/v1/namespaces/shop/configmaps``, and its selectors.
+    ``metadata_only`` requests only the metadata.
     """
 
     path: str
@@ -73,39 +71,24 @@ class Watched:
 
 
 class _Outdated(Exception):
-    """The list has to be read again, because the watch cannot continue or cannot be trusted."""
-
-
-def as_is(found: JSONObject) -> JSONObject | None:
-    """Keep the whole object."""
-    return found
-
-
-def ignore(namespace: str, name: str) -> None:
-    """Do nothing about a change."""
-
-
-def unreported(answered: bool, nanoseconds: int) -> None:
-    """Do nothing about a request."""
+    """The list must be read again because the watch cannot continue or cannot be trusted."""
 
 
 @dataclass(eq=False, repr=False)
 class Reflector:
     """One list, kept in step while ``run`` runs.
 
-    ``keep`` returns what to keep of an object, None for nothing. ``changed`` is called after a kept
-    object changed, with its namespace and name, and with empty strings after a new list, unless
-    that is as the list was; it runs on the event loop and must be quick. ``report`` is called after
-    each page of a list and each beginning of a watch. ``relist``: the list is read again within
-    these seconds although the watch works.
+    ``keep`` returns the part of an object to keep, None for nothing. ``changed`` is called after a
+    kept object changed, with its namespace and name, and with empty strings after a new list that
+    differs from the old one; it runs on the event loop and must be quick. ``relist``: read the list
+    again within these seconds even if the watch works.
     """
 
     client: ObjectClient
     watched: Watched
     _: KW_ONLY
-    keep: Callable[[JSONObject], JSONObject | None] = as_is
-    changed: Callable[[str, str], None] = ignore
-    report: ReportLookup = unreported
+    keep: Callable[[JSONObject], JSONObject | None] = lambda found: found
+    changed: Callable[[str, str], None] = lambda namespace, name: None
     relist: float = inf
     clock: Callable[[], float] = monotonic
 
@@ -113,10 +96,10 @@ class Reflector:
         self.synced = False
         self.problem = ""
         self.status = 0  # the HTTP status of the problem
-        # What is kept of each object, by namespace and name. It is replaced by each new list.
+        # The kept part of each object, by namespace and name. Each new list replaces it.
         self.objects: Mapping[tuple[str, str], JSONObject] = {}
-        # Whether the list is known. It is while the API server is away, for its last state is the
-        # best that is known; not without permission to follow it, nor when the resource is gone.
+        # Whether the objects may be used: also the last state while the API server is away, but not
+        # without permission to follow the list, nor when the resource is gone.
         self.usable = False
         self._relist_at = inf
         self._kept: dict[tuple[str, str], JSONObject] = {}
@@ -130,7 +113,7 @@ class Reflector:
 
     @property
     def refused(self) -> bool:
-        """Whether the permission to list or to watch is missing."""
+        """Whether permission to list or to watch is missing."""
         return self.status == HTTPStatus.FORBIDDEN
 
     @property
@@ -140,24 +123,18 @@ class Reflector:
 
     @property
     def staleness(self) -> float:
-        """Seconds since the list was last known to be current; 0 while the watch works. A watch
-        without changes is known to work by its bookmarks.
+        """Seconds since the list was last known to be current; 0 while the watch works, which
+        bookmarks prove in the absence of changes.
         """
         silent = self.clock() - self._current_at
         return 0.0 if self._watching and silent < STALL_SECONDS else silent
 
     def passed(self, version: str) -> bool:
-        """Whether everything until this resourceVersion is known."""
+        """Whether the list includes all changes up to this resourceVersion."""
         return bool(self._version) and not _earlier(self._version, version)
 
-    async def wait(self, seconds: float) -> bool:
-        """Wait until the first list is complete; False if that takes longer."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self.listed.wait(), seconds)
-        return self.synced
-
     async def run(self, stop: asyncio.Event) -> None:
-        """Keep the list in step until ``stop`` is set. Raises nothing that an API server causes."""
+        """Keep the list in step until ``stop`` is set. Raises only defects of policyd."""
         loop = asyncio.get_running_loop()
         keeping, stopping = loop.create_task(self._keep_in_step()), loop.create_task(stop.wait())
         tasks = (keeping, stopping)
@@ -179,12 +156,12 @@ class Reflector:
                 if not self._version or self.clock() >= self._relist_at:
                     await self._list()
                 elif _earlier((await self._page({"limit": "1"})).version, self._version):
-                    # Restored from an older backup: a watch would show nothing until it is as far.
+                    # Restored from an older backup: a watch would be silent until it catches up.
                     raise _Outdated(f"the API server is not at resourceVersion {self._version}")
                 await self._watch()
             except _Outdated as error:
                 self._version = ""
-                if failures:  # once is what long absence brings
+                if failures:  # one failure is normal after a long absence
                     self._failed(f"WATCH /{self.watched.path}: {error}")
             except ObjectError as error:
                 self._failed(str(error), error.status)
@@ -200,7 +177,7 @@ class Reflector:
             await asyncio.sleep(random.uniform(0.0, most))  # noqa: S311 - a pause, no secret
 
     def _failed(self, problem: str, status: int = 0) -> None:
-        """Note why the list is not in step."""
+        """Record why the list is not in step."""
         # Without permission, or without the resource, no other failure makes the list usable again.
         lasting = self.status in _LASTING and status not in _LASTING
         self.problem, self.status = problem, self.status if lasting else status
@@ -212,7 +189,7 @@ class Reflector:
         self.usable = self.synced and self.status not in _LASTING
 
     async def _list(self) -> None:
-        """Read all pages; what was kept before stays until the last one has come."""
+        """Read all pages; the previous objects stay until the last one has arrived."""
         began = self.clock()
         kept: dict[tuple[str, str], JSONObject] = {}
         following = ""
@@ -228,7 +205,7 @@ class Reflector:
         news = not self.usable or kept != self._kept
         self.objects = self._kept = kept
         self._version, self._current_at = page.version, began
-        # A part of the time is no secret.
+        # Not for security: any random part of the time will do.
         self._relist_at = began + self.relist * random.uniform(*RELIST_PARTS)  # noqa: S311
         self.synced = True
         self._assess()
@@ -237,7 +214,7 @@ class Reflector:
             self.changed("", "")
 
     async def _next_page(self, following: str) -> ListPage:
-        """A page; with ever fewer objects if it would be too large."""
+        """Request a page, with fewer and fewer objects while it is too large."""
         while True:
             query = {"limit": str(self._size), **({"continue": following} if following else {})}
             try:
@@ -248,20 +225,14 @@ class Reflector:
                 self._size = self._size // 4 or 1
 
     async def _page(self, query: Mapping[str, str]) -> ListPage:
-        started, answered = perf_counter_ns(), False
-        try:
-            query = {**self.watched.query(), **query}
-            data = await self.client.read(self.watched.path, query, self.watched.accept("List"))
-            if len(data) > MAX_LIST_PAGE_BYTES and query["limit"] != "1":
-                raise AnswerTooLarge
-            page = list_page(data)
-            answered = True
-            return page
-        finally:
-            self.report(answered, perf_counter_ns() - started)
+        query = {**self.watched.query(), **query}
+        data = await self.client.read(self.watched.path, query, self.watched.accept("List"))
+        if len(data) > MAX_LIST_PAGE_BYTES and query["limit"] != "1":
+            raise AnswerTooLarge
+        return list_page(data)
 
     async def _watch(self) -> None:
-        """Take events until the watch ends."""
+        """Apply events until the watch ends."""
         asked = random.uniform(*WATCH_SECONDS)  # noqa: S311 - a time, no secret
         asked = min(asked, max(1.0, self._relist_at - self.clock()))
         self._healthy_after = min(HEALTHY_SECONDS, asked / 2)
@@ -270,17 +241,11 @@ class Reflector:
             "watch": "true",
             "allowWatchBookmarks": "true",
             "resourceVersion": self._version,
-            # In whole seconds: one that ends before the next list is due is opened twice.
+            # In whole seconds, rounded up: the watch must not end before the next list is due.
             "timeoutSeconds": str(ceil(asked)),
         }
-        async with AsyncExitStack() as stack:
-            started, answered = perf_counter_ns(), False
-            stream = self.client.stream(self.watched.path, query, self.watched.accept())
-            try:
-                parts = await stack.enter_async_context(stream)
-                answered = True
-            finally:
-                self.report(answered, perf_counter_ns() - started)
+        stream = self.client.stream(self.watched.path, query, self.watched.accept())
+        async with stream as parts:
             # Events after the last known version follow at once.
             self._current_at = self._opened_at = self.clock()
             self.problem, self.status, self._watching = "", 0, True
@@ -343,8 +308,8 @@ class Reflector:
 
 
 def _earlier(version: str, last: str) -> bool:
-    """Whether a resourceVersion is before another resourceVersion: the history of the API server
-    was replaced. Those that are no numbers have no order.
+    """Whether a resourceVersion is before ``last``, because the API server's history was replaced.
+    Versions that are not numbers have no order.
     """
     ordered = all(each.isascii() and each.isdigit() for each in (version, last))
     return ordered and (len(version), version) < (len(last), last)

@@ -1,3 +1,1 @@
-"""Decisions of another admission webhook beside policyd's, for recorded requests. Prints
-nothing.
-"""
+"""Compare the decisions of another admission webhook with policyd's, for recorded requests."""

@@ -1,5 +1,5 @@
-"""Request the answers of another product to recorded requests: its mutating webhooks one after
-the other, each with the object as the previous one left it, then its validating ones.
+"""Sends recorded requests to another product: to its mutating webhooks one after the other, each
+with the object that the previous one returned, then to its validating ones.
 """
 
 from base64 import b64decode
@@ -24,7 +24,7 @@ from policyd.policy.model.suite import Webhook
 from policyd.versions import KubernetesVersion
 from policyd.webhooks.calls import Calls, Hook, HookCall, called
 
-# As many failures before any answer: there is no such webhook, or it cannot be reached.
+# So many failures before any answer mean that the webhook does not exist or is not reachable.
 _HOPELESS = 3
 
 Ask = Callable[[Hook, JSONObject], JSONObject]
@@ -32,7 +32,7 @@ Ask = Callable[[Hook, JSONObject], JSONObject]
 
 @dataclass(frozen=True, slots=True)
 class OtherAnswer:
-    """The answers of all webhooks of one kind together. ``after``: the object with their patches.
+    """The combined answers of all webhooks of one kind. ``after``: the object with their patches.
 
     ``unknown``: why they were not called. ``failure``: why one of them did not answer.
     """
@@ -56,8 +56,8 @@ class OtherProduct:
     version: KubernetesVersion
 
     def answers(self, recorded: Recorded, ask: Ask) -> Iterator[OtherAnswer]:
-        """Yield the answers of the mutating webhooks, then of the validating ones, whichever got
-        the recorded request; a denial is the last one.
+        """Yield the answers of the mutating webhooks, then of the validating ones, no matter which
+        received the recorded request. Stop at a denial.
         """
         request = dry(recorded.request)
         for webhook in recorded.webhooks:
@@ -68,7 +68,7 @@ class OtherProduct:
             request = {**request, "object": self.defaults.applied(answer.after)}
 
     def called(self, recorded: Recorded) -> list[Hook]:
-        """Return the webhooks that would be called, as far as no patch changes that."""
+        """Return the webhooks that would be called unless a patch changes that."""
         calls = self._calls(dry(recorded.request))
         return [each.hook for webhook in recorded.webhooks for each in _of(calls, webhook)]
 
@@ -126,7 +126,7 @@ def answers_to(
                 if failures == number == min(_HOPELESS, len(recorded)):
                     raise ConfigError(f"the other product does not answer: {found[-1].failure}")
                 yield found
-        finally:  # else the pool would send all the others first
+        finally:  # otherwise the pool would first send all others
             pool.shutdown(cancel_futures=True)
 
 
@@ -140,7 +140,7 @@ def _of(calls: Calls, webhook: Webhook) -> tuple[HookCall, ...]:
 
 
 def _unknown(calls: Calls, webhook: Webhook, request: JSONObject) -> str:
-    """Return why it is not known what the API server would send to the webhooks of this kind."""
+    """Return why the request to the webhooks of this kind is not known."""
     rejection = calls.rejection
     if rejection is not None and rejection.hook.mutates == (webhook == "mutate"):
         return rejection.message

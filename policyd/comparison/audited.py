@@ -1,7 +1,8 @@
-"""What another product only audits, as its reports in the cluster show it. Sends only GET requests.
+"""Reads the findings that another product only audits, from its reports in the cluster. Sends only
+GET requests.
 
-A report is about an object as it is stored, and does not say which version of it. So it counts for
-a reviewed object only if the stored one has the same content, and has not changed since.
+A report describes a stored object, but does not name its version. So it counts for a reviewed
+object only if the stored one has the same content and has not changed since.
 """
 
 from collections.abc import Collection, Iterator
@@ -18,7 +19,7 @@ from policyd.json_types import JSON, JSONObject, object_in
 from policyd.policy.kinds.served_resource import Served
 from policyd.reports.apis import APIS
 
-_SOURCE = "kyverno"  # what the sources of Kyverno's results begin with
+_SOURCE = "kyverno"  # the prefix of the sources of Kyverno's results
 _LEVELS: dict[str, Level] = {
     "fail": "audits", "warn": "audits", "pass": "admits", "skip": "admits",
 }  # fmt: skip
@@ -37,9 +38,8 @@ class AuditReports:
     def findings(
         self, request: JSONObject, obj: JSON, names: Collection[RuleName]
     ) -> list[RuleFinding]:
-        """Return what is reported of these rules for an object of a request: of each policy that
-        has the name, the last result. Without those that may be about an older version. Raises
-        ConfigError.
+        """Return the results of these rules for an object of a request: the last result of each
+        policy with that name, except those that may be about an older version. Raises ConfigError.
         """
         named = object_in(obj, "metadata")
         uid, namespace = str(named.get("uid") or ""), str(named.get("namespace") or "")
@@ -96,7 +96,7 @@ def _content(obj: JSONObject) -> JSONObject:
 
 
 def _changed(metadata: JSONObject) -> float:
-    """Return when an object was last changed, but for its status, as far as it says."""
+    """Return the last known change of an object apart from its status."""
     times = [
         each["time"]
         for each in metadata.get("managedFields") or ()

@@ -1,4 +1,4 @@
-"""Compare the answers of another product with the decisions of policyd's policies, rule by rule.
+"""Compares the answers of another product with the decisions of policyd's policies, rule by rule.
 Sends nothing.
 """
 
@@ -35,7 +35,7 @@ _MOST_FIELDS = 3  # of a patch that differs
 
 @dataclass(frozen=True, slots=True)
 class ComparedRule:
-    """One rule for one request: the outcome, and what both sides said. ``stricter``: policyd is."""
+    """One rule for one request: the outcome, and both answers. ``stricter``: policyd is."""
 
     name: RuleName
     outcome: RuleOutcome
@@ -63,8 +63,8 @@ _ADMITS = _Stance()
 
 
 class Comparer:
-    """The policies of policyd, by the rules that they were imported from. ``documents`` are those
-    of the policies; ``reports`` show what the other product only audits.
+    """The policies of policyd, by the rules that they were imported from. ``documents`` are the
+    documents of the policies; ``reports`` show what the other product only audits.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Comparer:
         self, request: JSONObject, admission: Admission, answer: OtherAnswer
     ) -> Iterator[ComparedRule]:
         ours, theirs = self._stances(admission), _by_rule(answer.findings)
-        if RuleName() in theirs:  # a denial that names no policy: of the request as a whole
+        if RuleName() in theirs:  # a denial that names no policy rejects the request as a whole
             own, other = (
                 max(each.values(), key=attrgetter("rank"), default=_ADMITS)
                 for each in (ours, theirs)
@@ -113,7 +113,7 @@ class Comparer:
         if admission.allowed and answer.allowed and answer.webhook == "mutate":
             after = [self._defaults.applied(each) for each in (admission.after, answer.after)]
             if not equal(*after):
-                # Several mutations cannot be distinguished in the object that they leave.
+                # Several mutations cannot be distinguished in the resulting object.
                 name = next(iter(matched)) if len(matched) == 1 else RuleName()
                 yield ComparedRule(name, "other patch", *_fields(*after))
                 matched.clear()
@@ -137,7 +137,7 @@ class Comparer:
         )
 
     def _message(self, violation: Violation) -> str:
-        """Return the message as the policy has it: without the fields that a pattern adds."""
+        """Return the message in the policy, without the fields that a pattern adds."""
         spec = object_in(self._documents[violation.policy].raw, "spec")
         validations = spec.get("validations") or ()
         validation = validations[violation.index] if validations else {}
@@ -156,7 +156,7 @@ def _name_of(policy: Document) -> RuleName:
 
 
 def _by_rule(findings: Iterable[RuleFinding]) -> dict[RuleName, _Stance]:
-    """Return what is said of each rule: the strictest level, with its messages."""
+    """Return the strictest level of each rule, with its messages."""
     found: dict[RuleName, _Stance] = {}
     for name, level, message in findings:
         new, known = _Stance(level, (message,)), found.get(name, _ADMITS)
@@ -182,7 +182,7 @@ def _compared(
     elif not reported and (
         ours.level == "audits" or (ours.level == "warns" and not answer.allowed)
     ):
-        # An answer does not say what is only audited, and a denial by Kyverno has no warnings.
+        # Answers do not include audited rules, and a denial by Kyverno has no warnings.
         outcome = "unknown"
     else:
         outcome = "stricter"
@@ -190,13 +190,13 @@ def _compared(
 
 
 def _agree(ours: _Stance, theirs: _Stance) -> bool:
-    """Whether the other side says a message of ours; it may add words, and stop at the first."""
+    """Whether the other side reports a message of ours; it may add words, and omit others."""
     one, other = ([" ".join(each.split()) for each in side.messages] for side in (ours, theirs))
     return ours.level == "admits" or any(each in text for each in one for text in other)
 
 
 def _fields(ours: JSON, theirs: JSON) -> tuple[str, str]:
-    """Return the fields that differ, as both sides leave them."""
+    """Return the fields that differ, with the values of both sides."""
     sides = []
     for before, after in ((theirs, ours), (ours, theirs)):
         operations = diff(before, after)

@@ -1,5 +1,5 @@
-"""What a response says of each policy: the denials and warnings of Kyverno and Gatekeeper, whose
-messages name the policies. Compares nothing.
+"""Extracts the findings about each policy from a response: denials and warnings of Kyverno and
+Gatekeeper, whose messages name the policies. Compares nothing.
 """
 
 from collections.abc import Iterator
@@ -40,8 +40,8 @@ class RuleFinding(NamedTuple):
 
 
 def findings_in(response: JSONObject) -> Iterator[RuleFinding]:
-    """Yield the findings of a response. A denial in no known form has no name; a warning in no
-    known form is no finding: others than policies warn too.
+    """Yield the findings of a response. A denial in an unknown form has no name. A warning in an
+    unknown form is no finding, because not only policies warn.
     """
     if not response["allowed"]:
         status = response.get("status")
@@ -67,7 +67,7 @@ def _denials(message: str) -> Iterator[tuple[RuleName, str]]:
 
 
 def _warning(text: str) -> Iterator[tuple[RuleName, str]]:
-    """Yield the parts of a warning: as of a denial, or ``policy NAME.RULE: MESSAGE``."""
+    """Yield the parts of a warning: the same as in a denial, or ``policy NAME.RULE: MESSAGE``."""
     name, colon, message = text.removeprefix("policy ").partition(": ")
     policy, dot, rule = name.rpartition(".")
     if text.startswith("policy ") and colon and dot:
@@ -104,6 +104,6 @@ def _of_constraints(message: str) -> Iterator[tuple[RuleName, str]]:
 
 
 def own_rule(rule: str) -> str:
-    """Return the rule that a user wrote, of one that Kyverno derives for Pod controllers."""
+    """Return the user's rule for a rule that Kyverno derives for Pod controllers."""
     prefix = next((each for each in PREFIXES if rule.startswith(each)), "")
     return rule.removeprefix(prefix)

@@ -1,5 +1,5 @@
-"""Sends AdmissionReviews to the webhooks of configurations: to a URL over TLS, to a Service through
-the proxy of the API server. Interprets no answer.
+"""Sends AdmissionReviews to webhooks: to a URL over TLS, or to a Service through the API server's
+proxy. Does not interpret answers.
 """
 
 import base64
@@ -26,8 +26,8 @@ _AGENT = "policyd-compare"
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How webhooks are reached. ``kubeconfig`` and ``context`` are for Services; each call may
-    take ``timeout`` seconds.
+    """How to reach webhooks. ``kubeconfig`` and ``context`` are for Services; each call may take
+    ``timeout`` seconds.
     """
 
     kubeconfig: Path | None
@@ -87,7 +87,7 @@ class Sender:
         return self._connections[url].post(json_bytes(review))
 
     def _proxied(self, hook: Hook, review: JSONObject) -> JSON:
-        # Imported here because the client library may be missing; open_objects says so.
+        # Imported here because the client library may be missing, which open_objects reports.
         from policyd.cluster.commands import open_objects
 
         if self._cluster is None:

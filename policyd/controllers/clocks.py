@@ -1,7 +1,7 @@
-"""The API server's clock, which decides whether a certificate is valid; read from what it stores.
+"""The API server's clock, which decides whether a certificate is valid; read from stored objects.
 
 A node's own clock may jump. Only the time of the API server matters, because it verifies, and it
-writes that time into managedFields of whatever is written.
+writes that time into managedFields of each written object.
 """
 
 from collections.abc import Callable
@@ -12,14 +12,14 @@ from time import monotonic, time
 from policyd.json_types import JSONObject
 
 # The API server writes whole seconds, and its response takes some time. Within these bounds the own
-# clock shows the same time, and more exactly.
+# clock agrees, and is more precise.
 BEHIND, AHEAD = 1.0, 3.0
 
 
 @dataclass(eq=False, repr=False)
 class ServerClock:
-    """The time of the API server as it was seen last, and what has passed since. The own clock is
-    used before that, and while it agrees.
+    """The last seen time of the API server plus the time passed since. The own clock counts before
+    that, and as long as it agrees.
     """
 
     elapsed: Callable[[], float] = monotonic
@@ -38,7 +38,7 @@ class ServerClock:
         return own if shown - BEHIND <= own <= shown + AHEAD else shown
 
     def saw(self, stored: JSONObject) -> None:
-        """Take the time from an object that was written just now."""
+        """Take the time from an object that was just written."""
         fields = (stored.get("metadata") or {}).get("managedFields") or []
         times = [each["time"] for each in fields if isinstance(each.get("time"), str)]
         if times:

@@ -1,8 +1,8 @@
-"""ConfigMaps of policies and of exceptions: follows them by list and watch, and says what the
-loader is to read.
+"""ConfigMaps with policies and exceptions: follows them with list and watch, and returns their
+content to the loader.
 
-A change is taken after a short pause, so that ``kubectl apply`` of several ConfigMaps is one. While
-the API server is away, the last state stays.
+Changes take effect after a short pause, so that ``kubectl apply`` of several ConfigMaps counts as
+one. While the API server is away, the last state stays.
 """
 
 import asyncio
@@ -30,20 +30,20 @@ from policyd.policy.config_maps.team_exceptions import (
 )
 from policyd.policy.source.files import Bundle, BundleState
 
-# From the first change to the reload. Bounded: later changes do not prolong it.
+# From the first change to the reload. Later changes do not prolong it.
 PAUSE_SECONDS = 0.05
-# Objects in one response that has their metadata alone: annotations have up to 256 KiB each.
+# Objects in one response of metadata: annotations have up to 256 KiB per object.
 METADATA_PAGE = "20"
 # How often the health of the watch is reported.
 REPORT_SECONDS = 5.0
 
 
 class FollowedConfigMaps:
-    """The ConfigMaps with some labels in some namespaces (None: in all of them). ConfigMaps of
-    named namespaces are few: they are listed again regularly, whatever events said.
+    """The ConfigMaps with certain labels in certain namespaces (None: all). Named namespaces have
+    few ConfigMaps, which are listed again regularly, regardless of events.
 
-    ``fingerprint`` and ``read`` are called by the threads that load policies: both see the state
-    that was taken last, on the event loop.
+    The threads that load policies call ``fingerprint`` and ``read``: both see the state that
+    ``take`` last took on the event loop.
     """
 
     def __init__(
@@ -74,19 +74,19 @@ class FollowedConfigMaps:
 
     @property
     def synced(self) -> bool:
-        """Whether they were read at least once."""
+        """Whether all lists have been read at least once."""
         return all(each.synced for each in self._reflectors)
 
     @property
     def staleness(self) -> float:
-        """Seconds since they were last known to be current."""
+        """Seconds since the lists were last known to be current."""
         return max(each.staleness for each in self._reflectors)
 
     def __len__(self) -> int:
         return sum(len(each.objects) for each in self._reflectors)
 
     def fingerprint(self) -> Hashable:
-        """Return what identifies the state that was taken last."""
+        """Return a value that identifies the last taken state."""
         return tuple(map(identity_of, self._taken))
 
     def states(self) -> Sequence[BundleState]:
@@ -103,20 +103,20 @@ class FollowedConfigMaps:
             raise defects.exceptions[0] from None
 
     async def first(self, stop: asyncio.Event, seconds: float) -> bool:
-        """Wait until they were read once and take them; False after ``seconds``, or at the end."""
+        """Wait until all lists are read, and take them; False after ``seconds`` or ``stop``."""
         waits = (until_any(stop, each.listed, seconds=seconds) for each in self._reflectors)
         await asyncio.gather(*waits)
         self.take()
         return self.synced
 
     def take(self) -> None:
-        """Take the present state, which is read from now on."""
+        """Take the current state, which ``read`` returns from now on."""
         self._changed.clear()
         found = {key: kept for each in self._reflectors for key, kept in each.objects.items()}
         self._taken = tuple(found[key] for key in sorted(found))
 
     async def next(self, stop: asyncio.Event, seconds: float) -> None:
-        """Wait for a change, for this time at most, or for the end."""
+        """Wait for a change, for ``stop``, or until the time is over."""
         await until_any(stop, self._changed, seconds=seconds)
 
     async def follow(
@@ -137,7 +137,7 @@ class FollowedConfigMaps:
                 await reload()
 
     def _kept(self, config_map: JSONObject) -> JSONObject | None:
-        """Return what to keep of a ConfigMap; None for nothing."""
+        """Return the parts of a ConfigMap to keep; None for nothing."""
         return slim(config_map)
 
     def _note(self, namespace: str, name: str) -> None:
@@ -160,8 +160,8 @@ class PolicyConfigMaps(FollowedConfigMaps):
         self._bundles: dict[Hashable, Bundle] = {}
 
     def read(self) -> Sequence[Bundle]:
-        """Return the files of all ConfigMaps, by name; those that did not change are kept. Content
-        that exceeds the room for all of them is a problem of the last ones.
+        """Return the files of all ConfigMaps, by name; unchanged bundles are reused. If the content
+        exceeds the limit for all ConfigMaps, the last ones get the problem.
         """
         known, self._bundles = self._bundles, {}
         left = MAX_SET_BYTES
@@ -176,7 +176,7 @@ class PolicyConfigMaps(FollowedConfigMaps):
 
     async def current(self) -> Sequence[JSONObject]:
         """Return the ConfigMaps as the API server holds them now, which the watch may not have
-        reported yet; raises NotRead. Only what the watch does not have is read.
+        reported yet; raises NotRead. Reads only ConfigMaps that the watch does not have.
         """
         (reflector,) = self._reflectors
         asked = Watched(self._path, label_selector=self.selector, metadata_only=True)
@@ -195,8 +195,8 @@ class PolicyConfigMaps(FollowedConfigMaps):
         return [each for each in found if each is not None]
 
     async def one(self, name: str) -> JSONObject | None:
-        """Return a ConfigMap of the namespace as the API server holds it now, whatever its labels;
-        None if there is none. Raises NotRead.
+        """Return a ConfigMap of the namespace as the API server holds it now, regardless of its
+        labels; None if there is none. Raises NotRead.
         """
         try:
             found = await or_none(self._client.get(f"{self._path}/{quote(name, safe='')}"))
@@ -207,8 +207,8 @@ class PolicyConfigMaps(FollowedConfigMaps):
 
 class ExceptionConfigMaps(FollowedConfigMaps):
     """The ConfigMaps of teams, in the namespaces that a pattern allows, as a source of exceptions.
-    ConfigMaps of other namespaces are not even kept. Without wildcards, only these namespaces are
-    listed, so that permissions in them suffice. ``held`` gets each content that is not used.
+    ConfigMaps of other namespaces are not kept. Without wildcards policyd lists only these
+    namespaces, so that permissions in them suffice. ``held`` gets all content that is not used.
     """
 
     def __init__(
@@ -224,18 +224,18 @@ class ExceptionConfigMaps(FollowedConfigMaps):
         super().__init__(client, self._namespaces.literal, selector)
 
     def read(self) -> Sequence[Bundle]:
-        """Return one bundle of all exceptions that can be used."""
+        """Return one bundle of all usable exceptions."""
         bundle = self._teams.take(self._taken)
         self._loaded = bundle.digest
         return [bundle]
 
     def states(self) -> Sequence[BundleState]:
-        """Return which version of each ConfigMap is in use, and which one is held back."""
+        """Return the version of each ConfigMap in use, and the version held back."""
         return self._teams.states
 
     async def differs(self) -> bool:
-        """Whether what was taken last has other exceptions than what was read before. An edit that
-        is held back, or changes nothing, must not cost a reload of all policies.
+        """Whether the exceptions differ from those read before. An edit that is held back, or
+        changes nothing, must not cause a reload of all policies.
         """
         before = self._loaded
         await asyncio.to_thread(self.read)

@@ -1,5 +1,5 @@
-"""What all controllers have in common: a loop, reasons to look again, and a problem, which is
-logged once when it begins or changes and once when it is over.
+"""The common parts of all controllers: a loop that changes wake up, and a problem, which is logged
+once when it begins or changes and once when it ends.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from policyd.observability.logs import Log
 
 
 class Wakening:
-    """One controller's reasons to look again. Used inside of one event loop."""
+    """Wakes one controller after changes. Used inside one event loop."""
 
     def __init__(self) -> None:
         self._changed = asyncio.Event()
@@ -27,7 +27,7 @@ class Wakening:
 
 
 class Changes:
-    """Passes a change on to all controllers that it concerns."""
+    """Passes a change on to all affected controllers."""
 
     def __init__(self) -> None:
         self.listeners: list[Wakening] = []
@@ -39,7 +39,7 @@ class Changes:
 
 
 class Controller(ABC):
-    """One loop of a server in its cluster. ``name`` is what the log calls it."""
+    """One loop of a server in its cluster. ``name`` is its name in the log."""
 
     name: str
 
@@ -52,12 +52,12 @@ class Controller(ABC):
 
     @property
     def problem(self) -> str:
-        """Why something is not in step; empty if all is."""
+        """Why something is not in step; empty if everything is."""
         return ""
 
     @property
     def unready(self) -> str:
-        """Why the server should not be ready; empty if it may be."""
+        """Why the server should not be ready; empty if it should."""
         return ""
 
 
@@ -65,20 +65,20 @@ FORBIDDEN = 403
 
 
 class LookingController(Controller):
-    """A controller that looks at everything after each change, and when it is time."""
+    """A controller that checks everything after each change and at intervals."""
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Look again and again until ``stop`` is set."""
+        """Check again and again until ``stop`` is set."""
         while not stop.is_set():
             await self.changed.wait(stop, await self.look())
 
     @abstractmethod
     async def look(self) -> float:
-        """Look at everything once; return the seconds until it is to be looked at again."""
+        """Check everything once; return the seconds until the next check."""
 
 
 class Trouble:
-    """The problem of one controller; ``event`` is the one of its log lines."""
+    """The problem of one controller; ``event`` is the event of its log lines."""
 
     def __init__(self, event: str, log: Log) -> None:
         self._event = event
@@ -86,20 +86,20 @@ class Trouble:
         self.problem = ""
 
     def begin(self, problem: str) -> None:
-        """Note a problem."""
+        """Record a problem."""
         if problem != self.problem:
             self._log.write("error", self._event, problem)
         self.problem = problem
 
     def end(self, message: str) -> None:
-        """Note that there is none any more."""
+        """Record that the problem is over."""
         if self.problem:
             self._log.write("info", self._event, message)
         self.problem = ""
 
 
 def reason(error: ObjectError) -> str:
-    """Why a request failed; the missing permission if it was refused."""
+    """Why a request failed; if it was forbidden, the missing permission."""
     if error.status != FORBIDDEN:
         return str(error)
     # The API server: RESOURCE "NAME" is forbidden: User "NAME" cannot VERB resource …

@@ -1,8 +1,8 @@
-"""Who holds the Lease, as client-go's leader election decides it. No I/O.
+"""Decides who holds the Lease, like client-go's leader election. No I/O.
 
 The holder renews the Lease; another replica takes it when it has seen no renewal for the duration
-of the Lease. That time is measured with the own clock from when a renewal was seen: the holder's
-clock may be wrong, so the times in the Lease are only for people.
+of the Lease. A replica measures that time with its own clock since it saw the last renewal: the
+holder's clock may be wrong, so the times in the Lease are only for people.
 """
 
 from collections.abc import Callable
@@ -13,8 +13,8 @@ from time import monotonic, time
 from policyd.json_types import JSONObject
 
 API_VERSION = "coordination.k8s.io/v1"
-# How long a Lease is valid without a renewal, how long its holder acts on it after the last one,
-# and how often it is renewed: the values of client-go.
+# How long a Lease is valid without a renewal, how long its holder relies on it after the last
+# renewal, and how often it is renewed: the values of client-go.
 LEASE_SECONDS = 15
 RENEW_SECONDS = 10.0
 RETRY_SECONDS = 2.0
@@ -22,9 +22,9 @@ RETRY_SECONDS = 2.0
 
 @dataclass(eq=False, repr=False)
 class Election:
-    """The knowledge of one candidate about a Lease, and what it may write.
+    """One candidate's view of a Lease, and the Lease that it may write.
 
-    ``clock`` measures time, ``wall`` is shown to people.
+    ``clock`` measures time; ``wall`` is only shown to people.
     """
 
     identity: str
@@ -35,12 +35,12 @@ class Election:
         self._spec: JSONObject = {}
         self._metadata: JSONObject = {}
         self.exists = False  # a Lease that exists is replaced, else it is created
-        self._seen_at = float("-inf")  # when the spec was seen to change
+        self._seen_at = float("-inf")  # when the last change of the spec was seen
         self._renewed_at: float | None = None
 
     @property
     def holds(self) -> bool:
-        """Whether this candidate may act as the holder now."""
+        """Whether this candidate may act as the holder."""
         renewed = self._renewed_at
         return renewed is not None and self.clock() - renewed < RENEW_SECONDS
 
@@ -50,7 +50,7 @@ class Election:
         return str(self._spec.get("holderIdentity") or "")
 
     def saw(self, lease: JSONObject | None) -> None:
-        """Record the Lease as it is; None if there is none."""
+        """Record the current Lease; None if there is none."""
         self.exists = lease is not None
         spec = (lease or {}).get("spec") or {}
         if spec != self._spec:
@@ -60,7 +60,7 @@ class Election:
             self._renewed_at = None
 
     def wanted(self, namespace: str, name: str) -> JSONObject | None:
-        """The Lease to write in order to hold it; None while another replica holds it."""
+        """The Lease to write to acquire or renew it; None while another replica holds it."""
         mine = self.holder == self.identity
         if self.holder and not mine and self.clock() < self._seen_at + self._duration:
             return None
@@ -79,7 +79,7 @@ class Election:
         )
 
     def freed(self, namespace: str, name: str) -> JSONObject | None:
-        """The Lease to write in order to give it up; None if another replica holds it."""
+        """The Lease to write to release it; None if another replica holds it."""
         if self.holder != self.identity:
             return None
         now = _timestamp(self.wall())
@@ -96,13 +96,13 @@ class Election:
         )
 
     def wrote(self, lease: JSONObject, sent_at: float) -> None:
-        """Record that the Lease was written, by a request that was sent then."""
+        """Record that the Lease was written, by a request sent at ``sent_at``."""
         self.saw(lease)
         self._renewed_at = sent_at if self.holder == self.identity else None
 
     @property
     def _duration(self) -> float:
-        """Its holder's, who may run another version."""
+        """The duration in the Lease, whose holder may run another version."""
         seconds = self._spec.get("leaseDurationSeconds")
         return float(seconds) if isinstance(seconds, int | float) else LEASE_SECONDS
 

@@ -1,4 +1,4 @@
-"""Holds a Lease: acquires it, renews it, and gives it up when the server stops.
+"""Holds a Lease: acquires it, renews it, and releases it when the server stops.
 
 ``election.py`` decides; this file reads and writes.
 """
@@ -18,21 +18,21 @@ from policyd.controllers.election import RETRY_SECONDS, Election
 from policyd.controllers.waiting import until_any
 from policyd.observability.logs import Log
 
-# Between attempts without the permission to read or write the Lease.
+# Seconds between attempts without permission to read or write the Lease.
 REFUSED_SECONDS = 30.0
-# Candidates that wait for the Lease try again within this, as a multiple of RETRY_SECONDS.
+# The range of pauses of waiting candidates, as multiples of RETRY_SECONDS.
 JITTER = 1.2
 
 
 def identity() -> str:
-    """The name of this replica: its host's, which is the Pod's, and a random suffix."""
+    """The name of this replica: its host name, which is the Pod's, and a random suffix."""
     return f"{os.uname().nodename}_{secrets.token_hex(4)}"
 
 
 class LeaseHolder(Controller):
-    """One candidate for a Lease. ``changed`` is called when it begins or ends to hold it; ``clock``
-    learns the API server's time from each renewal. Of several workers one is ``appointed`` to be
-    the candidate of its replica; a process of its own always is (None).
+    """One candidate for a Lease. ``changed`` is called when it acquires or loses the Lease;
+    ``clock`` learns the API server's time from each renewal. One of several workers is
+    ``appointed`` as the candidate of its replica; a single process always is (None).
     """
 
     name = "lease"
@@ -63,7 +63,7 @@ class LeaseHolder(Controller):
 
     @property
     def holds(self) -> bool:
-        """Whether this replica is the one that writes."""
+        """Whether this replica holds the Lease and writes."""
         return self._election.holds
 
     @property
@@ -77,7 +77,7 @@ class LeaseHolder(Controller):
         return self._trouble.problem
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Be a candidate until ``stop`` is set, then give the Lease up."""
+        """Be a candidate until ``stop`` is set, then release the Lease."""
         if self._appointed is not None:
             await until_any(self._appointed, stop)
         while not stop.is_set():
@@ -117,7 +117,7 @@ class LeaseHolder(Controller):
                 stored = await self._client.create(self._list, wanted)
         except ObjectError as error:
             if error.status in (HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND):
-                # Somebody else wrote or deleted it: the next attempt must know.
+                # Another client wrote or deleted it: the next attempt must read it again.
                 election.saw(await or_none(self._client.get(self._path)))
             raise
         election.wrote(stored, sent)
@@ -139,6 +139,6 @@ class LeaseHolder(Controller):
         try:
             self._election.wrote(await self._client.replace(self._path, freed), monotonic())
         except ObjectError as error:
-            message = f"cannot give up the Lease, which expires instead: {reason(error)}"
+            message = f"cannot release the Lease, which expires instead: {reason(error)}"
             self._log.write("warning", "lease", message)
         self._note()

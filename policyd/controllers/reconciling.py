@@ -1,8 +1,8 @@
-"""Writes objects until the API server holds what is wanted, beside others that change them too.
+"""Writes objects until the API server holds the wanted state, while others may change them too.
 
-An object that seems to differ is read again before it is written: what the API server holds
-decides, not what was written last. Objects that are changed again and again are repaired less and
-less often. Knows nothing of what the objects are for.
+An object that seems to differ is read again before a write: the stored state decides, not the last
+write. Objects that others keep changing are repaired less and less often. Does not know the purpose
+of the objects.
 """
 
 import random
@@ -20,31 +20,31 @@ from policyd.managed_fields import ManagedField, changed_by, shown
 from policyd.observability.logs import Log
 from policyd.ownership import MANAGER
 
-# An object that others change is repaired at once, then this often for the first times, then after
-# twice the pause each time.
+# An object that others change is repaired at once, then at this pace for the first times, then
+# after twice the pause each time.
 PAUSE_SECONDS = 1.0
 QUICK_REPAIRS = 5
 LONGEST_PAUSE_SECONDS = 300.0
 # A deleted object enforces nothing: it is restored at least this often.
 LONGEST_GONE_SECONDS = 4.0
-# The same after errors, which end without notice. A loss after them is tried at once,
+# The same after errors, which end without notice. A deletion after errors is repaired at once,
 # unless there was one within QUIET_SECONDS.
 LONGEST_ERROR_SECONDS = 30.0
-# Objects that others left alone for this long are repaired at once again.
+# After others left an object alone for this long, it is again repaired at once.
 QUIET_SECONDS = 300.0
-# Pauses are multiplied by a random number, so that two that repair do not do it together for ever.
+# Pauses are multiplied by a random number, so that two writers do not stay synchronized.
 SPREAD = (0.8, 1.2)
-# How soon an object is compared again that is as it should be, but not yet in the watch.
+# How soon to compare an object again that is correct, but not yet in the watch.
 LATE_SECONDS = 1.0
-_FIELDS = 5  # that are named in a line of the log
+_FIELDS = 5  # named in one log line
 
 
 @dataclass(frozen=True)
 class Aim(ABC):
-    """What is wanted of one object: its kind and name, its path, what the log calls it, and a
-    ``version`` that is the same as long as the same is wanted: what differs then was changed by
-    somebody else. The ``whole`` object is replaced if it is somebody else's; otherwise only what is
-    wanted is applied.
+    """The wanted state of one object: its kind and name, its path, its name in the log, and a
+    ``version`` that changes only with the wanted state: other differences are changes by others.
+    With ``whole`` the complete object is replaced if others changed it; otherwise policyd only
+    applies the wanted fields.
     """
 
     key: tuple[str, str]
@@ -56,29 +56,29 @@ class Aim(ABC):
 
     @abstractmethod
     def wanted(self, found: JSONObject | None) -> JSONObject | None:
-        """Return what is to be stored, given what is stored; None if nothing is."""
+        """Return the object to store, given the stored one; None for no object."""
 
     @abstractmethod
     def differences(self, found: JSONObject, wanted: JSONObject) -> Sequence[ManagedField]:
-        """Return the fields in which what is stored means something else than what is wanted."""
+        """Return the fields whose stored and wanted values differ in meaning."""
 
     def replacing(self, found: JSONObject, wanted: JSONObject) -> JSONObject:
-        """Return the object that replaces what is stored, no matter who wrote it."""
+        """Return the object that replaces the stored one, no matter who wrote it."""
         return wanted
 
     def urgent(self, found: JSONObject | None) -> bool:
-        """Whether what is stored enforces nothing."""
+        """Whether the stored object enforces nothing."""
         return found is None
 
     def written(self, stored: JSONObject | None) -> str:
-        """Return what the log says after a write, or a deletion (None)."""
+        """Return the log message after a write, or a deletion (None)."""
         return f"{self.name} was {'deleted' if stored is None else 'written'}"
 
 
 @dataclass(frozen=True, slots=True)
 class ReconcileStep:
-    """The outcome for an object. ``pause``: the seconds until something may be due again.
-    ``error``: why the API server did not store what is wanted.
+    """The outcome for an object. ``pause``: the seconds until the next step may be due. ``error``:
+    why the API server did not store the wanted object.
     """
 
     in_step: bool
@@ -92,14 +92,14 @@ _UNKNOWN = object()
 
 @dataclass(eq=False, slots=True)
 class _Record:
-    """The memory of an object that differed."""
+    """The history of an object that differed."""
 
     known: object = _UNKNOWN  # the version of the aim that was stored
-    repairs: int = 0  # of what others changed, since they left it alone for long
+    repairs: int = 0  # of changes by others, since they last left it alone for long
     failures: int = 0  # in a row
     tried_at: float = -inf
-    gone: bool = False  # whether what was stored at the last look enforces nothing
-    hurried_at: float = -inf  # when a loss was tried at once after errors
+    gone: bool = False  # whether the object stored at the last check enforces nothing
+    hurried_at: float = -inf  # when a deletion was last repaired at once after errors
     spread: float = 1.0
     differs_since: float | None = None
     problem: str = ""
@@ -107,8 +107,8 @@ class _Record:
 
 @dataclass(eq=False)
 class Reconciler:
-    """The objects that one controller writes. ``holds``: whether this replica writes; ``writes``
-    counts success, error and conflict. ``event`` is the one of its lines in the log.
+    """Writes the objects of one controller. ``holds``: whether this replica writes; ``writes``
+    counts success, error and conflict. ``event`` is the event of its log lines.
     """
 
     client: ObjectClient
@@ -122,22 +122,22 @@ class Reconciler:
 
     @property
     def problem(self) -> str:
-        """Why objects are not in step, or not for long; empty if they are."""
+        """Why objects are not in step, or will not stay so; empty if they are."""
         return "; ".join(each.problem for each in self._records.values() if each.problem)
 
     def forget_all(self) -> None:
-        """Forget what others did: another replica writes now."""
+        """Forget changes by others, because another replica writes now."""
         self._records.clear()
 
     def forget(self, key: tuple[str, str]) -> None:
-        """Forget an object that is not to be written any more."""
+        """Forget an object that is no longer written."""
         self._records.pop(key, None)
 
     def rest(
         self, versions: Mapping[tuple[str, str], object], known: Container[tuple[str, str]]
     ) -> float:
-        """Note objects that are as they should be, in these versions, and forget those that are not
-        ``known`` any more; return how long others must leave alone what they changed.
+        """Record objects that are correct, with their versions, and forget those that are no longer
+        ``known``; return how long others must leave changed objects alone.
         """
         now = self.clock()
         self._records = {
@@ -149,7 +149,7 @@ class Reconciler:
         return min((self._settled(record, each, now) for record, each in records), default=inf)
 
     async def step(self, aim: Aim, seen: JSONObject | None) -> ReconcileStep:
-        """Bring an object in step, which the watch shows like this, or return when to try."""
+        """Bring an object in step, which the watch shows as ``seen``, or return when to try."""
         record = self._record(aim.key)
         now = self.clock()
         if _differing(aim, seen, aim.wanted(seen)) is None:
@@ -161,7 +161,7 @@ class Reconciler:
             return await self._repair(record, aim, now)
         except ObjectError as error:
             record.tried_at = now
-            if error.status == HTTPStatus.CONFLICT:  # somebody else wrote meanwhile
+            if error.status == HTTPStatus.CONFLICT:  # another client wrote meanwhile
                 record.known, record.repairs = aim.version, max(1, record.repairs)
                 return ReconcileStep(False, PAUSE_SECONDS)
             record.failures += 1
@@ -173,7 +173,7 @@ class Reconciler:
         return self._records.setdefault(key, _Record())
 
     def _settled(self, record: _Record, version: object, now: float) -> float:
-        """Note that an object is as it should be; return how long others must leave it alone."""
+        """Record that an object is correct; return how long others must leave it alone."""
         record.known, record.differs_since, record.failures = version, None, 0
         record.gone = False
         if record.repairs > QUICK_REPAIRS and now - record.tried_at < QUIET_SECONDS:
@@ -182,7 +182,7 @@ class Reconciler:
         return inf
 
     def _pause(self, record: _Record, aim: Aim, seen: JSONObject | None, now: float) -> float:
-        """Note that an object differs; return the seconds until it may be written."""
+        """Record that an object differs; return the seconds until it may be written."""
         if record.differs_since is None:
             record.differs_since = now
             if now - record.tried_at >= QUIET_SECONDS:
@@ -203,7 +203,7 @@ class Reconciler:
         return record.tried_at + pause * record.spread - now
 
     async def _repair(self, record: _Record, aim: Aim, now: float) -> ReconcileStep:
-        """Write an object unless it is as it should be."""
+        """Write an object unless it is correct."""
         record.spread = random.uniform(*SPREAD)  # noqa: S311 - a pause, no secret
         found = await or_none(self.client.get(aim.path))
         wanted = aim.wanted(found)
@@ -232,7 +232,7 @@ class Reconciler:
     async def _write(
         self, aim: Aim, found: JSONObject | None, wanted: JSONObject | None
     ) -> JSONObject | None:
-        """Apply; replace the whole object if what other managers wrote is still in it."""
+        """Apply; replace the whole object if the changes of other managers remain."""
         if wanted is None:
             await self._delete(aim.path, found or {})
             return None
@@ -255,12 +255,12 @@ class Reconciler:
         await or_none(self.client.delete(path, uid=uid, resource_version=version))
 
     def _log_conflict(self, record: _Record, aim: Aim, conflict: "_Conflict") -> None:
-        """Name who changed what policyd wrote; from the point where repairs are put off, as a
-        problem too.
+        """Log who changed an object that policyd wrote; once repairs are delayed, also report a
+        problem.
         """
         if record.repairs > QUICK_REPAIRS:
             record.problem = (
-                f"the {aim.name} is {conflict.what} each time that it is written, so it is written"
+                f"the {aim.name} is {conflict.what} each time it is written, so it is written"
                 " less and less often"
             )
         message = f"the {aim.name} was {conflict.what}; it was {conflict.answer} again"
@@ -269,7 +269,7 @@ class Reconciler:
 
 
 class _Conflict:
-    """A change that somebody else made to an object, and policyd's response."""
+    """A change that another client made to an object, and policyd's response."""
 
     def __init__(
         self, found: JSONObject | None, wanted: JSONObject | None, fields: Sequence[ManagedField]
@@ -288,7 +288,7 @@ class _Conflict:
 def _differing(
     aim: Aim, found: JSONObject | None, wanted: JSONObject | None
 ) -> Sequence[ManagedField] | None:
-    """Return the fields that differ, none if all does; None if nothing does."""
+    """Return the fields that differ, empty if all do; None if none does."""
     if found is None or wanted is None:
         return None if found is wanted else ()
     return aim.differences(found, wanted) or None

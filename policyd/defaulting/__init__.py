@@ -5,5 +5,5 @@
     after = ...                                       # the same with the changes of mutations
     defaults.written(manifest, seen, after)           # the manifest with these changes only
 
-Pure functions of plain dicts, for commands; the server gets objects that have their defaults.
+Pure functions of plain dicts, for commands; the server gets objects that already have defaults.
 """

@@ -1,5 +1,5 @@
-"""Defaults of Kubernetes' own kinds: the rules of each type, from the root of an object down.
-Compiled with builtin.pxd.
+"""Adds the defaults of Kubernetes' own kinds by the rules of each type, from the root of an object
+down. Compiled with builtin.pxd.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ _UNROUNDED = "io.k8s.api.node.v1.Overhead"
 def with_defaults(obj: JSONObject, kind: KindSchema, version: KubernetesVersion) -> JSONObject:
     """Return the object as the API server decodes, defaults and prints it.
 
-    An object that does not decode is returned as it is: the API server refuses it.
+    An object that does not decode is returned unchanged: the API server refuses it.
     """
     try:
         value = decode(obj, kind.root)
@@ -32,7 +32,7 @@ def with_defaults(obj: JSONObject, kind: KindSchema, version: KubernetesVersion)
 
 
 class _Rules:
-    """The rules of a type in its version. ``rounds``: whether its quantities are rounded."""
+    """The rules of a type in its version. ``rounds``: rounds its quantities."""
 
     def __init__(self, kind: SchemaType, version: KubernetesVersion) -> None:
         name = builtin_table(version).definition_of(kind)
@@ -57,9 +57,7 @@ def _rules(kind: SchemaType, version: KubernetesVersion) -> _Rules:
 
 
 def _apply(value: JSON, kind: SchemaType, version: KubernetesVersion) -> None:
-    """Apply the rules to a decoded value in place: the rules of a struct before the rules of its
-    parts.
-    """
+    """Apply the rules to a decoded value in place, to a struct before its parts."""
     if isinstance(value, list):
         item = inner(kind.item).type
         for each in value:

@@ -1,7 +1,7 @@
 """Defaults of custom resources: ``default`` in the structural schema of their definition.
 
-The rules are the ones of k8s.io/apiextensions-apiserver, pkg/apiserver/schema/defaulting: null for
-a field that is not nullable is replaced by the default, or removed if there is none.
+The rules are from k8s.io/apiextensions-apiserver, pkg/apiserver/schema/defaulting: the default
+replaces null in a field that is not nullable; without a default, null is removed.
 """
 
 from policyd.defaulting.go_values import UndecodableError, copied, decode, printed
@@ -56,5 +56,5 @@ def _default(schema: JSON) -> JSON:
 
 
 def _is_refused(value: JSON, schema: JSON) -> bool:
-    """Whether this is null where the schema does not allow it."""
+    """Whether this is null although the schema does not allow it."""
     return value is None and isinstance(schema, dict) and schema.get("nullable") is not True

@@ -13,14 +13,14 @@ _DEEPEST = 1_000  # levels of an object
 
 
 class Defaults:
-    """The defaults of the kinds in these schemas, as their Kubernetes version has them."""
+    """The defaults of the kinds in these schemas, in their Kubernetes version."""
 
     def __init__(self, schemas: Schemas) -> None:
         self._schemas = schemas
 
     def applied(self, obj: JSON) -> JSON:
-        """Return an object as webhooks see it; as it is if its kind is unknown, or if it is deeper
-        than policies evaluate.
+        """Return an object as webhooks see it; unchanged if its kind is unknown, or if it is too
+        deep for policies.
         """
         if not isinstance(obj, dict):
             return obj
@@ -37,8 +37,8 @@ class Defaults:
             return with_structural_defaults(obj, kind)
 
     def request(self, request: Mapping[str, JSON]) -> JSONObject:
-        """Return an AdmissionRequest whose objects have their defaults and their namespace; the
-        options of CONNECT are no objects.
+        """Return an AdmissionRequest whose objects, but not the options of CONNECT, have their
+        defaults and namespace.
         """
         if request.get("operation") == "CONNECT":
             return dict(request)
@@ -50,7 +50,7 @@ class Defaults:
         return {**review, "request": self.request(review["request"])}
 
     def changes(self, raw: JSON, before: JSON, after: JSON) -> tuple[list[JSONObject], JSON]:
-        """Return what mutations change in a manifest: as JSON patch, and the manifest after it."""
+        """Return the changes by mutations to a manifest: the JSON patch and the new manifest."""
         from policyd.defaulting.written import written
 
         with deep_recursion():

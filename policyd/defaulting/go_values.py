@@ -1,9 +1,9 @@
 """Decode an object into the values of its Go type, and print them again. Adds no defaults.
 Compiled with go_values.pxd.
 
-Decoding a struct gives it the structs that it always has; printing adds the fields that Go prints
-although they are empty (``resources: {}``) and drops those that Go omits. Fields that the schema
-does not have are kept: a newer Kubernetes may know them.
+Decoding a struct adds the structs that it always has; printing adds the empty fields that Go prints
+(``resources: {}``) and drops those that Go omits. Fields that the schema lacks stay, because a
+newer Kubernetes may know them.
 """
 
 from typing import Any
@@ -77,7 +77,7 @@ def printed(value: JSON, kind: SchemaType) -> JSON:
 
 
 def zero(field: Field) -> JSON:
-    """Return the value that Go gives a field that is not set."""
+    """Return the value of an unset field in Go."""
     decoding: int = field.type.decoding
     if decoding == _STRUCT:
         return {}
@@ -87,8 +87,8 @@ def zero(field: Field) -> JSON:
 
 
 class _Absent:
-    """The values of a struct without being given: ``structs`` in memory, ``shown`` when it is
-    printed; each value with whether the field is a pointer.
+    """The values of unset fields of a struct: ``structs`` in memory, ``shown`` in print; each with
+    whether the field is a pointer.
     """
 
     def __init__(self, kind: SchemaType) -> None:
@@ -148,7 +148,7 @@ def _is_omitted(value: JSON, field: Field) -> bool:
     """Whether Go omits the value of a field with omitempty or omitzero."""
     decoding: int = field.type.decoding
     if decoding in (_STRUCT, _LEAF):
-        # For omitempty a struct is never empty; leaves but bytes are structs.
+        # For omitempty, a struct is never empty; leaves other than bytes are structs.
         return not value and (field.omitted_zero or field.go == "[]uint8")
     return not value and field.go != "runtime.RawExtension"
 
@@ -169,7 +169,7 @@ def _object(value: JSON) -> JSONObject:
 
 
 def inner(field: Field | None) -> Field:
-    """Return the field of items or entries; one of any type if it is not known."""
+    """Return the field of items or entries; a field of any type if unknown."""
     return Field(SchemaType()) if field is None else field
 
 

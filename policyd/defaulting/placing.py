@@ -10,7 +10,9 @@ FIELDS = ("object", "oldObject")
 
 
 def placed(obj: JSONObject, namespace: str) -> JSONObject:
-    """Return an object in this namespace if it names none; in none if the namespace is empty."""
+    """Return an object in this namespace, unless it names one; without one if the namespace is
+    empty.
+    """
     given = obj.get("metadata")
     metadata: JSONObject = dict(given) if isinstance(given, Mapping) else {}
     own = metadata.pop("namespace", None)
@@ -24,8 +26,8 @@ def _is_namespace(obj: Mapping[str, JSON]) -> bool:
 
 
 def in_namespace(request: Mapping[str, JSON]) -> JSONObject:
-    """Return an AdmissionRequest whose objects are in its namespace; objects of a cluster-scoped
-    resource lose theirs. The options of CONNECT are no objects, and a Namespace is in none.
+    """Return an AdmissionRequest whose objects are in its namespace. Objects of a cluster-scoped
+    resource lose theirs. The options of CONNECT are not objects, and a Namespace has no namespace.
     """
     if request.get("operation") == "CONNECT":
         return dict(request)

@@ -2,8 +2,8 @@
 
     written(raw, before, after)    # after == before: exactly raw
 
-``before`` is ``raw`` with defaults, ``after`` what mutations made of it. Parts that they left alone
-stay as in ``raw``, so a default appears only around a changed value.
+``before`` is ``raw`` with defaults, ``after`` the same after mutations. Unchanged parts stay as in
+``raw``, so a default appears only around a changed value.
 """
 
 import json
@@ -25,7 +25,7 @@ def written(raw: JSON, before: JSON, after: JSON) -> JSON:
 
 
 def _written(raw: Any, before: Any, after: Any) -> Any:
-    """The same for a part; ``raw`` is absent, or null, where a default is."""
+    """``written`` for a part; ``raw`` is absent or null where a default is."""
     if raw is not _ABSENT and equal(before, after):
         return raw
     if isinstance(before, dict) and isinstance(after, dict):
@@ -56,8 +56,8 @@ def _list(raw: list[Any], before: list[Any], after: list[Any]) -> list[Any]:
 
 
 def _counterparts(before: list[Any], after: list[Any]) -> list[int | None]:
-    """Return the index before of each item after: by name if all items had one, else by content
-    and, where as many items changed, by position.
+    """Return the old index of each new item: by name if all items had one, else by content and,
+    between equal numbers of changed items, by position.
     """
     names = {each["name"]: i for i, each in enumerate(before) if _is_named(each)}
     if len(names) == len(before):

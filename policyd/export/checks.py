@@ -12,6 +12,7 @@ from policyd.cel.syntax.ast import Call
 from policyd.cel.syntax.recursion import nodes
 from policyd.errors import Problem
 from policyd.export.model import ExportedPart, ExportedPolicy, Reason
+from policyd.export.served import KINDS
 from policyd.json_types import JSONObject
 from policyd.policy.compile.checked import checked_expressions
 from policyd.policy.compile.compiler import check
@@ -54,8 +55,11 @@ def checked(
             name = document["metadata"]["name"]
             text = f"{name} has {size:,} bytes; etcd accepts {_MAX_BYTES:,}"
             reasons["spec", text] = Reason("spec", text)
-    for each in (*_problems(part.documents, sources), *_too_new(sources)):
-        name = part.documents[_number(each.file)]["metadata"]["name"]
+    for each in (*check(sources), *_too_new(sources)):
+        number = _number(each.file)
+        if each.severity != "error" or number >= len(part.documents):
+            continue
+        name = part.documents[number]["metadata"]["name"]
         text = f"invalid in Kubernetes {version}: {name}: {each.path}: {each.message}"
         # The policies for pod templates have the problems of that for Pods.
         reasons.setdefault((each.path, each.message), Reason("spec", text))
@@ -83,15 +87,6 @@ def _number(file: str) -> int:
     return int(file.removeprefix("documents[").removesuffix("]"))
 
 
-def _problems(documents: Sequence[JSONObject], sources: Sources) -> list[Problem]:
-    """Return the problems of documents."""
-    return [
-        problem
-        for problem in check(sources)
-        if problem.severity == "error" and _number(problem.file) < len(documents)
-    ]
-
-
 def with_free_names(policies: Sequence[ExportedPolicy]) -> tuple[ExportedPolicy, ...]:
     """Return the policies; parts with a document whose name another document has get a reason.
 
@@ -114,13 +109,9 @@ def with_free_names(policies: Sequence[ExportedPolicy]) -> tuple[ExportedPolicy,
 def _claims(policy: ExportedPolicy) -> Iterator[tuple[int, _Name]]:
     own = policy.kind == "Policy"
     for part in policy.parts:
-        kind = _KINDS[part.webhook]
-        yield int(own), (kind, policy.name)
+        yield int(own), (KINDS[part.webhook], policy.name)
         for name in _names(part.documents):
             yield int(own) + int(name[1] != policy.name), name
-
-
-_KINDS = {"validate": "ValidatingAdmissionPolicy", "mutate": "MutatingAdmissionPolicy"}
 
 
 def _named(

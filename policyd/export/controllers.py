@@ -13,8 +13,7 @@ from policyd.export.expressions.occurrences import (
     Access,
     Occurrence,
     Untranslatable,
-    occurrences,
-    spliced,
+    replaced,
 )
 from policyd.export.expressions.selectors import joined, selector_expression
 from policyd.json_types import JSONObject
@@ -93,10 +92,7 @@ def with_pod(text: str, template: PodTemplate, version: KubernetesVersion) -> st
 
     Raises Untranslatable.
     """
-    splices: list[TextEdit] = []
-    for use in occurrences(text, _OBJECTS, version):
-        splices += _replaced(use, template)
-    return spliced(text, splices)
+    return replaced(text, _OBJECTS, lambda use: _replaced(use, template), version)
 
 
 def selector_condition(selector: LabelSelector, template: PodTemplate) -> str:

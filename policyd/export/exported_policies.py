@@ -10,7 +10,8 @@ from policyd.export.checks import checked, with_free_names
 from policyd.export.metadata import as_written, metadata, source_hash
 from policyd.export.model import ExportedPart, ExportedPolicy, Reason
 from policyd.export.mutating.part import mutation_part
-from policyd.export.served import api_version, not_served
+from policyd.export.policy_views import ExportSource
+from policyd.export.served import KINDS, api_version, not_served
 from policyd.export.validations import validation_part
 from policyd.policy.compile.bindings import PolicyBindings
 from policyd.policy.compile.exemptions import Attachments, Exemption
@@ -18,17 +19,12 @@ from policyd.policy.compile.overlays import KnownKinds
 from policyd.policy.compile.rollouts import PolicyRollouts, rollout_of
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.model.kinds import Policy
-from policyd.policy.model.suite import Webhook
 from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.versions import KubernetesVersion
 
 # PolicyExceptions that a reason names.
 MAX_NAMES = 3
-# Kubernetes' own kinds, and the webhook at which policyd serves them.
-_VERBATIM: dict[str, Webhook] = {
-    "ValidatingAdmissionPolicy": "validate",
-    "MutatingAdmissionPolicy": "mutate",
-}
+_WEBHOOKS = {kind: webhook for webhook, kind in KINDS.items()}
 
 
 def exported(
@@ -48,11 +44,11 @@ def _exported(sources: Sources, time: datetime) -> Iterator[ExportedPolicy]:
     known = definitions(sources).documents
     kinds, crds = KnownKinds(known, sources.version), [definition.raw for definition in known]
     rollouts = PolicyRollouts(sources)
-    for document in sources.of_kind("Policy", *_VERBATIM):
+    for document in sources.of_kind("Policy", *_WEBHOOKS):
         attached, _ = attachments.of(document)
         valid = [each for each in attached if each.ends is None or time < each.ends]
         parts = (
-            _own_parts(document, document.model, sources.version, time, kinds)
+            _own_parts(ExportSource(document, document.model, sources.version, time), kinds)
             if isinstance(document.model, Policy)
             else (_verbatim_part(document, bindings, sources.version),)
         )
@@ -102,19 +98,13 @@ def _unshared(part: ExportedPart) -> ExportedPart:
     return replace(part, documents=documents)
 
 
-def _own_parts(
-    document: Document,
-    policy: Policy,
-    version: KubernetesVersion,
-    now: datetime,
-    kinds: KnownKinds,
-) -> tuple[ExportedPart, ...]:
+def _own_parts(source: ExportSource, kinds: KnownKinds) -> tuple[ExportedPart, ...]:
     """Return the parts of a Policy, one for each webhook."""
     parts: list[ExportedPart] = []
-    if policy.spec.validations or policy.spec.audit_annotations:
-        parts.append(validation_part(document, policy, version, now))
-    if policy.spec.mutations:
-        parts.append(mutation_part(document, policy, version, now, kinds))
+    if source.spec.validations or source.spec.audit_annotations:
+        parts.append(validation_part(source))
+    if source.spec.mutations:
+        parts.append(mutation_part(source, kinds))
     return tuple(parts)
 
 
@@ -124,12 +114,11 @@ def _verbatim_part(
     """Return a policy of Kubernetes' own kinds and its bindings, sorted by name: as they are, but
     for apiVersion and metadata.
     """
-    webhook = _VERBATIM[document.kind]
+    webhook = _WEBHOOKS[document.kind]
     served = api_version(document.kind, version)
     if served is None:
-        return ExportedPart(
-            webhook, reasons=(Reason("apiVersion", not_served(document.kind, version)),)
-        )
+        reason = Reason("apiVersion", not_served(document.kind, version))
+        return ExportedPart(webhook, reasons=(reason,))
     bound = bindings.of(document)
     sources = [document.raw, *(binding.raw for binding in bound)]
     digest = source_hash(sources, version)

@@ -5,9 +5,10 @@ A view has everything that validations and mutations have in common: name, match
 matchConditions, variables, and how to rewrite an expression.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 
 from policyd.export.controllers import (
     TEMPLATES,
@@ -23,14 +24,44 @@ from policyd.export.exceptions import LABELS, ExportedExceptions, exported_excep
 from policyd.export.expressions.occurrences import Untranslatable
 from policyd.export.expressions.rewriting import InlineParams, free_name
 from policyd.export.metadata import metadata, source_hash
-from policyd.export.model import Reason
+from policyd.export.model import ExportedPart, Reason
 from policyd.export.order import order_remarks
-from policyd.export.served import api_version
+from policyd.export.served import KINDS, api_version
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.model.kinds import Policy, PolicySpec
+from policyd.policy.model.suite import Webhook
 from policyd.policy.source.loaded_documents import Document
 from policyd.versions import KubernetesVersion
+
+
+@dataclass(frozen=True)
+class ExportSource:
+    """A Policy that is exported for a Kubernetes version, as it is at a time."""
+
+    document: Document
+    policy: Policy
+    version: KubernetesVersion
+    now: datetime
+
+    @property
+    def spec(self) -> PolicySpec:
+        """Return the model of the spec."""
+        return self.policy.spec
+
+    @cached_property
+    def raw(self) -> JSONObject:
+        """Return the spec as it is written, without fields that are null. matchConstraints and
+        paramRef have the defaults that the API server would write into their lists.
+        """
+        spec: JSONObject = _without_nulls(self.document.raw["spec"])
+        spec["matchConstraints"] = _compact(self.spec.match_constraints.plain())
+        ref = self.spec.param_ref
+        if ref is not None:
+            spec["paramRef"] = _compact(ref.plain())
+            if ref.selector is not None:  # an empty one selects everything
+                spec["paramRef"].setdefault("selector", {})
+        return spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,57 +98,48 @@ class View:
         return with_pod(text, self.template, self.version)
 
 
-@dataclass(frozen=True, slots=True)
-class Views:
-    """The views of a policy, or the reasons why there are none. ``remarks`` hold for both
-    webhooks.
+def views_of(source: ExportSource, reasons: list[Reason]) -> list[View]:
+    """Return the views of a Policy; fields of the source that no view can express are added to
+    ``reasons``.
     """
-
-    views: tuple[View, ...]
-    reasons: tuple[Reason, ...]
-    remarks: tuple[Reason, ...]
-
-
-def views_of(
-    document: Document, policy: Policy, version: KubernetesVersion, now: datetime
-) -> Views:
-    """Return the views of a Policy. Fields of the source that no view can express are reasons."""
-    spec, raw = policy.spec, plain_spec(document, policy)
-    reasons: list[Reason] = []
+    spec, raw = source.spec, source.raw
     if "timeoutSeconds" in raw:
         text = "a policy in the API server has no timeout of its own"
         reasons.append(Reason("spec.timeoutSeconds", text))
     if spec.reads:
         reasons.append(Reason("spec.reads", "a policy in the API server reads no other objects"))
-    reasons += _rules(spec, raw)
-    views: list[View] = []
-    for view in _bare(policy, raw, version, now):
-        for each in view.exceptions.reasons:
-            if each not in reasons:
-                reasons.append(each)
-        completed, untranslatable = _completed(view, spec, raw)
-        views.append(completed)
-        reasons += (each for each in untranslatable if each not in reasons)
-    if any(view.exceptions.whole for view in views):
-        reasons += _before_params(spec)
-    remarks = [*_remarks(views), *order_remarks(document.raw, spec.params or {}, version)]
-    return Views(tuple(views), tuple(reasons), tuple(remarks))
+    direct = matched_directly(raw["matchConstraints"]) if spec.pod_controllers else ()
+    if direct:
+        text = (
+            f"its own rules also match {', '.join(direct)}, which podControllers evaluates as "
+            "Pods: the API server would evaluate both policies"
+        )
+        reasons.append(Reason("spec.matchConstraints.resourceRules", text))
+    views = [_completed(view, source, reasons) for view in _bare(source)]
+    if any(view.exceptions.whole for view in views) and _needs_params(spec):
+        text = (
+            "the API server denies a request without params before it evaluates the exceptions as "
+            "matchConditions"
+        )
+        reasons.append(Reason("spec.exceptions", text))
+    return views
 
 
-def with_bindings(
-    kind: str,
-    specs: Iterable[tuple[View, JSONObject]],
+def bound_part(
+    webhook: Webhook,
+    specs: Sequence[tuple[View, JSONObject]],
     bound: JSONObject,
-    document: Document,
-    version: KubernetesVersion,
-) -> tuple[JSONObject, ...]:
-    """Return the policies of a kind with these specs, each with its binding, which says ``bound``;
-    both without what is empty.
+    source: ExportSource,
+    remarks: Sequence[Reason],
+) -> ExportedPart:
+    """Return the policies for a webhook with these specs, each with its binding, which says
+    ``bound``; both without what is empty.
     """
-    digest = source_hash([document.raw], version)
-    return tuple(
+    kind, document = KINDS[webhook], source.document
+    digest = source_hash([document.raw], source.version)
+    documents = tuple(
         {
-            "apiVersion": api_version(kind, version),
+            "apiVersion": api_version(kind, source.version),
             "kind": each,
             "metadata": metadata(document.raw, view.name, document.name, digest),
             "spec": {key: value for key, value in said.items() if value},
@@ -125,6 +147,7 @@ def with_bindings(
         for view, spec in specs
         for each, said in ((kind, spec), (f"{kind}Binding", {"policyName": view.name, **bound}))
     )
+    return ExportedPart(webhook, documents, remarks=tuple(remarks))
 
 
 def attempt(reasons: list[Reason], path: str, rewrite: Callable[[str], str], text: str) -> str:
@@ -136,20 +159,6 @@ def attempt(reasons: list[Reason], path: str, rewrite: Callable[[str], str], tex
     except Untranslatable as error:
         reasons.append(Reason(path, f"cannot be rewritten: {error}"))
         return text
-
-
-def plain_spec(document: Document, policy: Policy) -> JSONObject:
-    """Return the spec as it is written, without fields that are null. matchConstraints and paramRef
-    have the defaults that the API server would write into their lists.
-    """
-    spec: JSONObject = _without_nulls(document.raw["spec"])
-    spec["matchConstraints"] = _compact(policy.spec.match_constraints.plain())
-    ref = policy.spec.param_ref
-    if ref is not None:
-        spec["paramRef"] = _compact(ref.plain())
-        if ref.selector is not None:  # an empty one selects everything
-            spec["paramRef"].setdefault("selector", {})
-    return spec
 
 
 # In these, null is a value.
@@ -178,23 +187,15 @@ def _compact(value: JSON) -> JSON:
     return {key: each for key, each in kept.items() if each not in ("", [], {})}
 
 
-def _bare(
-    policy: Policy, raw: JSONObject, version: KubernetesVersion, now: datetime
-) -> Iterator[View]:
+def _bare(source: ExportSource) -> Iterator[View]:
     """Yield the views without conditions and variables."""
-    spec, constraints = policy.spec, raw["matchConstraints"]
+    spec, constraints, now = source.spec, source.raw["matchConstraints"], source.now
     params = None
     if spec.params is not None:
-        names = [variable.name for variable in spec.variables]
-        params = InlineParams.of(spec.params, names, version)
-    own = View(
-        policy.metadata.name,
-        None,
-        constraints,
-        exported_exceptions(spec.exceptions, now, LABELS),
-        params,
-        version,
-    )
+        name = free_name("params", (each.name for each in spec.variables))
+        params = InlineParams(spec.params, name, source.version)
+    exceptions = exported_exceptions(spec.exceptions, now, LABELS)
+    own = View(source.policy.metadata.name, None, constraints, exceptions, params, source.version)
     yield own
     for template in TEMPLATES if spec.pod_controllers else ():
         found = template_constraints(constraints, template)
@@ -208,16 +209,16 @@ def _bare(
             )
 
 
-def _completed(view: View, spec: PolicySpec, raw: JSONObject) -> tuple[View, list[Reason]]:
-    """Return a view with its conditions and variables, and what cannot be rewritten."""
-    reasons: list[Reason] = []
-    given = raw.get("matchConditions") or []
+def _completed(view: View, source: ExportSource, reasons: list[Reason]) -> View:
+    """Return a view with its conditions and variables."""
+    reasons += view.exceptions.reasons
+    given = source.raw.get("matchConditions") or []
     taken = {condition["name"] for condition in given}
     conditions: list[JSONObject] = []
     if view.template is not None:
         text = has_template(view.template)
         conditions.append({"name": free_name("pod-template", taken), "expression": text})
-        selector = spec.match_constraints.object_selector
+        selector = source.spec.match_constraints.object_selector
         if selector.match_labels or selector.match_expressions:
             text = selector_condition(selector, view.template)
             conditions.append({"name": free_name("object-selector", taken), "expression": text})
@@ -228,48 +229,30 @@ def _completed(view: View, spec: PolicySpec, raw: JSONObject) -> tuple[View, lis
         text = attempt(reasons, path, view.condition, condition["expression"])
         conditions.append({**condition, "expression": text})
     variables = [] if view.params is None else [view.params.definition]
-    for index, variable in enumerate(raw.get("variables") or []):
+    for index, variable in enumerate(source.raw.get("variables") or []):
         path = f"spec.variables[{index}].expression"
         text = attempt(reasons, path, view.expression, variable["expression"])
         variables.append({**variable, "expression": text})
-    return replace(view, conditions=tuple(conditions), variables=tuple(variables)), reasons
+    return replace(view, conditions=tuple(conditions), variables=tuple(variables))
 
 
-def _rules(spec: PolicySpec, raw: JSONObject) -> Iterator[Reason]:
-    if not spec.pod_controllers:
-        return
-    direct = matched_directly(raw["matchConstraints"])
-    if direct:
-        text = (
-            f"its own rules also match {', '.join(direct)}, which podControllers evaluates as "
-            "Pods: the API server would evaluate both policies"
-        )
-        yield Reason("spec.matchConstraints.resourceRules", text)
-
-
-def _before_params(spec: PolicySpec) -> Iterable[Reason]:
-    """An exempted request needs no params here; the API server looks them up first, and denies the
-    request if there are none.
+def _needs_params(spec: PolicySpec) -> bool:
+    """Whether the API server, which looks up params first, may deny a request without any. An
+    exempted request needs none here.
     """
     kind, ref = spec.param_kind, spec.param_ref
     if kind is None or ref is None:
-        return ()
-    found_or_skipped = (
-        ref.parameter_not_found_action == "Allow"
-        and ref.namespace
-        and BUILTIN_KINDS.get((kind.api_version, kind.kind))
-    )
-    text = (
-        "the API server denies a request without params before it evaluates the exceptions as "
-        "matchConditions"
-    )
-    return () if found_or_skipped else (Reason("spec.exceptions", text),)
+        return False
+    known = BUILTIN_KINDS.get((kind.api_version, kind.kind))
+    return not (ref.parameter_not_found_action == "Allow" and ref.namespace and known)
 
 
-def _remarks(views: list[View]) -> Iterator[Reason]:
+def remarks_on(source: ExportSource, views: Sequence[View]) -> Iterator[Reason]:
+    """Yield the remarks that hold for both webhooks."""
     if any(view.exceptions for view in views):
         yield Reason("spec.exceptions", "exempted requests get no audit annotation")
     if len(views) > 1:
         names = ", ".join(view.name for view in views[1:])
         text = f"denials and audit annotations for pod controllers name {names}"
         yield Reason("spec.podControllers", text)
+    yield from order_remarks(source.document.raw, source.spec.params or {}, source.version)

@@ -1,7 +1,16 @@
-"""The API versions in which Kubernetes serves the kinds of an export."""
+"""Kubernetes' own kinds of policies, and the API versions in which it serves them."""
+
+from collections.abc import Mapping
 
 from policyd.policy.model.kinds import ADMISSION_GROUP
+from policyd.policy.model.suite import Webhook
 from policyd.versions import KubernetesVersion
+
+# By the webhook at which policyd serves them.
+KINDS: Mapping[Webhook, str] = {
+    "validate": "ValidatingAdmissionPolicy",
+    "mutate": "MutatingAdmissionPolicy",
+}
 
 # Of each kind, the versions of its API, newest first, and the Kubernetes version that serves it by
 # default.

@@ -1,18 +1,19 @@
 """Export what a policy validates: ValidatingAdmissionPolicies and their bindings."""
 
-from datetime import datetime
-from typing import Any
-
 from policyd.export.controllers import pod_expression
 from policyd.export.expressions.rewriting import free_name
 from policyd.export.model import ExportedPart, Reason
 from policyd.export.patterns.translation import translate
-from policyd.export.policy_views import View, attempt, plain_spec, views_of, with_bindings
+from policyd.export.policy_views import (
+    ExportSource,
+    View,
+    attempt,
+    bound_part,
+    remarks_on,
+    views_of,
+)
 from policyd.json_types import JSONObject
-from policyd.policy.model.kinds import Policy
 from policyd.policy.model.match import covers
-from policyd.policy.source.loaded_documents import Document
-from policyd.versions import KubernetesVersion
 
 # Unicode White_Space, which Go's strings.TrimSpace removes.
 _SPACE = (
@@ -21,85 +22,104 @@ _SPACE = (
 )
 
 
-class Validations:
-    """Exports the validations of a policy for one view.
+_PATTERNS = frozenset({"pattern", "anyPattern"})
 
-    ``exported`` are the validations, ``variables`` those that they need besides the variables of
-    the view. Untranslatable parts are added to ``reasons``.
-    """
 
-    def __init__(self, view: View, raw: JSONObject, reasons: list[Reason]) -> None:
-        self.variables: list[JSONObject] = []
-        self._view = view
-        self._reasons = reasons
-        self._checked = ""
-        self.exported = [
-            self._exported(item, f"spec.validations[{index}]")
-            for index, item in enumerate(raw.get("validations") or ())
-        ]
+def validation_part(source: ExportSource) -> ExportedPart:
+    """Return the policies with their bindings, or the fields that cannot be translated."""
+    reasons: list[Reason] = []
+    views = views_of(source, reasons)
+    specs = [(view, _spec(view, source, reasons)) for view in views]
+    if reasons:
+        return ExportedPart("validate", reasons=tuple(dict.fromkeys(reasons)))
+    bound: JSONObject = {
+        "paramRef": source.raw.get("paramRef"),
+        "validationActions": list(source.spec.validation_actions),
+    }
+    return bound_part("validate", specs, bound, source, [*remarks_on(source, views)])
 
-    def _exported(self, item: JSONObject, path: str) -> JSONObject:
-        """Return a validation that is lifted by the exceptions from it."""
-        pattern = "pattern" in item or "anyPattern" in item
-        found = self._pattern(item, path) if pattern else self._expression(item, path)
-        expression = found["expression"]
-        found["expression"] = self._view.exceptions.lifted(item.get("name", ""), expression)
-        if not pattern and found["expression"] != item["expression"] and not item.get("message"):
-            found["message"] = self._usual_message(item["expression"], path)
-        return found
 
-    def _expression(self, item: JSONObject, path: str) -> JSONObject:
-        found = {key: value for key, value in item.items() if key != "name"}
-        for field in ("expression", "messageExpression"):
-            if field in item:
-                at = f"{path}.{field}"
-                found[field] = attempt(self._reasons, at, self._view.expression, item[field])
-        return found
+def _spec(view: View, source: ExportSource, reasons: list[Reason]) -> JSONObject:
+    """Return the spec of the policy for a view, and add what cannot be translated."""
+    raw = source.raw
+    given: list[JSONObject] = raw.get("validations") or []
+    variables = [*view.variables]
+    obj = "object"
+    if any(_PATTERNS & item.keys() for item in given) and (text := _checked_object(view)):
+        name = free_name("checked", [variable["name"] for variable in variables])
+        variables.append({"name": name, "expression": text})
+        obj = f"variables.{name}"
+    return {
+        "failurePolicy": source.spec.failure_policy,
+        "paramKind": raw.get("paramKind"),
+        "matchConstraints": view.constraints,
+        "matchConditions": list(view.conditions),
+        "variables": variables,
+        "validations": [
+            _validation(item, f"spec.validations[{index}]", view, obj, reasons)
+            for index, item in enumerate(given)
+        ],
+        "auditAnnotations": _annotations(view, raw, reasons),
+    }
 
-    def _usual_message(self, expression: str, path: str) -> str:
-        """Return the message of a validation that has none: it quotes the expression."""
-        message = f"failed expression: {expression.strip(_SPACE)}"
-        if "\n" in message or "\r" in message:
+
+def _checked_object(view: View) -> str:
+    """Return the object that patterns check, which read it often; empty if it is ``object``."""
+    if view.template is not None:
+        return pod_expression(view.template)
+    rules: list[JSONObject] = view.constraints.get("resourceRules") or []
+    may_delete = any(covers(rule["operations"], "DELETE") for rule in rules)
+    return "object != null ? object : oldObject" if may_delete else ""
+
+
+def _validation(
+    item: JSONObject, path: str, view: View, obj: str, reasons: list[Reason]
+) -> JSONObject:
+    """Return a validation that is lifted by the exceptions from it."""
+    pattern = _PATTERNS & item.keys()
+    if pattern:
+        found = _pattern(item, path, view, obj, reasons)
+    else:
+        found = _expression(item, path, view, reasons)
+    found["expression"] = view.exceptions.lifted(item.get("name", ""), found["expression"])
+    if not pattern and found["expression"] != item["expression"] and not item.get("message"):
+        # The usual message of a validation without one quotes the expression.
+        found["message"] = f"failed expression: {item['expression'].strip(_SPACE)}"
+        if "\n" in found["message"] or "\r" in found["message"]:
             text = (
                 "without a message, a denial quotes the expression, which is exported in another "
                 "form and is on several lines, as no message can be; add a message"
             )
-            self._reasons.append(Reason(f"{path}.message", text))
-        return message
+            reasons.append(Reason(f"{path}.message", text))
+    return found
 
-    def _pattern(self, item: JSONObject, path: str) -> JSONObject:
-        """Return a validation that means the same as a pattern."""
-        template = self._view.template
-        shown = "" if template is None else template.shown_path
-        secret = template is None and may_match_secrets(self._view.constraints)
-        translated = translate(
-            item, self._object(), shown, secret=secret, version=self._view.version
-        )
-        if isinstance(translated, list):
-            self._reasons += (Reason(f"{path}.{each.path}", each.message) for each in translated)
-            return {"expression": "true"}
-        reason = {"reason": item["reason"]} if "reason" in item else {}
-        return {
-            "expression": translated.expression,
-            # The API server's message if the messageExpression fails.
-            "message": item.get("message") or "the object does not fit the pattern",
-            "messageExpression": translated.message_expression,
-            **reason,
-        }
 
-    def _object(self) -> str:
-        """Return the object that patterns check, as short CEL: they read it often."""
-        view = self._view
-        if view.template is None and not _may_delete(view.constraints):
-            return "object"
-        if not self._checked:
-            taken = [variable["name"] for variable in view.variables]
-            self._checked = free_name("checked", taken)
-            text = "object != null ? object : oldObject"
-            if view.template is not None:
-                text = pod_expression(view.template)
-            self.variables.append({"name": self._checked, "expression": text})
-        return f"variables.{self._checked}"
+def _expression(item: JSONObject, path: str, view: View, reasons: list[Reason]) -> JSONObject:
+    found = {key: value for key, value in item.items() if key != "name"}
+    for field in ("expression", "messageExpression"):
+        if field in item:
+            found[field] = attempt(reasons, f"{path}.{field}", view.expression, item[field])
+    return found
+
+
+def _pattern(
+    item: JSONObject, path: str, view: View, obj: str, reasons: list[Reason]
+) -> JSONObject:
+    """Return a validation that means the same as a pattern."""
+    shown = "" if view.template is None else view.template.shown_path
+    secret = view.template is None and may_match_secrets(view.constraints)
+    translated = translate(item, obj, shown, secret=secret, version=view.version)
+    if isinstance(translated, list):
+        reasons += (Reason(f"{path}.{each.path}", each.message) for each in translated)
+        return {"expression": "true"}
+    reason = {"reason": item["reason"]} if "reason" in item else {}
+    return {
+        "expression": translated.expression,
+        # The API server's message if the messageExpression fails.
+        "message": item.get("message") or "the object does not fit the pattern",
+        "messageExpression": translated.message_expression,
+        **reason,
+    }
 
 
 def may_match_secrets(constraints: JSONObject) -> bool:
@@ -109,46 +129,6 @@ def may_match_secrets(constraints: JSONObject) -> bool:
         and any(each.partition("/")[0] in ("secrets", "*") for each in rule["resources"])
         for rule in constraints.get("resourceRules") or ()
     )
-
-
-def _may_delete(constraints: JSONObject) -> bool:
-    rules: list[dict[str, Any]] = constraints.get("resourceRules") or []
-    return any(covers(rule["operations"], "DELETE") for rule in rules)
-
-
-KIND = "ValidatingAdmissionPolicy"
-
-
-def validation_part(
-    document: Document, policy: Policy, version: KubernetesVersion, now: datetime
-) -> ExportedPart:
-    """Return the policies with their bindings, or the fields that cannot be translated."""
-    found = views_of(document, policy, version, now)
-    reasons = list(found.reasons)
-    raw = plain_spec(document, policy)
-    specs = [(view, _spec(view, policy, raw, reasons)) for view in found.views]
-    if reasons:
-        return ExportedPart("validate", reasons=tuple(dict.fromkeys(reasons)))
-    bound: JSONObject = {
-        "paramRef": raw.get("paramRef"),
-        "validationActions": list(policy.spec.validation_actions),
-    }
-    documents = with_bindings(KIND, specs, bound, document, version)
-    return ExportedPart("validate", documents, remarks=found.remarks)
-
-
-def _spec(view: View, policy: Policy, raw: JSONObject, reasons: list[Reason]) -> JSONObject:
-    """Return the spec of the policy for a view, and add what cannot be translated."""
-    validations = Validations(view, raw, reasons)
-    return {
-        "failurePolicy": policy.spec.failure_policy,
-        "paramKind": raw.get("paramKind"),
-        "matchConstraints": view.constraints,
-        "matchConditions": list(view.conditions),
-        "variables": [*view.variables, *validations.variables],
-        "validations": validations.exported,
-        "auditAnnotations": _annotations(view, raw, reasons),
-    }
 
 
 def _annotations(view: View, raw: JSONObject, reasons: list[Reason]) -> list[JSONObject]:

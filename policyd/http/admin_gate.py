@@ -1,11 +1,12 @@
-"""Restrict access to the admin port: who may read what, and how often.
+"""Restricts access to the admin port.
 
 - The Host header must be an IP address, localhost, the name of this Pod or a name that
   ``--admin-host`` allows. A web page that reaches a Pod by DNS rebinding sends another name.
 - With ``--admin-token-file`` metrics, policies and denials need that bearer token; probes never do.
-- Without a token, only loopback clients see denials, error messages and file names: they reveal who
-  did what, what policies check and where they are stored.
-- Each address has a limited number of requests a second, so that a flood does not delay reviews.
+- Without a token, only loopback clients see denials, error messages and file names, which reveal
+  users' actions, and the content and location of policies.
+- Each address may send a limited number of requests per second, so that a flood does not delay
+  reviews.
 """
 
 import hmac
@@ -25,7 +26,7 @@ from policyd.token_bucket import AddressPace
 TRUSTED = "policyd.trusted"
 # Paths that need the token, with everything below them.
 GUARDED = ("/metrics", "/policies", "/denials")
-# Requests of one address: per second, and in a burst. A probe or scrape is one every few seconds.
+# Requests of one address: per second, and in a burst. Probes and scrapes come every few seconds.
 RATE = 200.0
 BURST = 400
 
@@ -41,7 +42,9 @@ class AdminGate:
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._app = app
-        self._hosts = {name.lower().rstrip(".") for name in (*hosts, "localhost", _own_name())}
+        # The host name is the name of the Pod.
+        names = (*hosts, "localhost", socket.gethostname())
+        self._hosts = {name.lower().rstrip(".") for name in names}
         self._token_file = token_file
         self._pace = AddressPace(BURST, RATE, clock)
         if token_file is not None:
@@ -62,7 +65,7 @@ class AdminGate:
             await _refuse(scope, send, 421, message)
             return
         trusted = _is_loopback(address)
-        # Only guarded paths read the token: a file that cannot be read must not fail a probe.
+        # Only guarded paths read the token: an unreadable file must not fail a probe.
         if self._token_file is not None and _is_guarded(scope["path"]):
             try:
                 trusted = self._permits(headers.get(b"authorization", b""), self._token_file)
@@ -83,7 +86,7 @@ class AdminGate:
             name = name[1:].partition("]")[0]
         else:
             name = name.partition(":")[0].rstrip(".")
-        return not name or name in self._hosts or _is_address(name)
+        return not name or name in self._hosts or _address(name) is not None
 
     def _permits(self, authorization: bytes, file: Path) -> bool:
         scheme, _, given = authorization.partition(b" ")
@@ -91,8 +94,8 @@ class AdminGate:
 
     @staticmethod
     def _token(file: Path) -> bytes:
-        """The current token: the file is read for each request, so that a new token is valid at
-        once.
+        """Return the current token. The file is read for each request, so that a new token is valid
+        at once.
         """
         try:
             token = file.read_bytes().strip()
@@ -103,25 +106,17 @@ class AdminGate:
         return token
 
 
-def _own_name() -> str:
-    """The host name, which is the name of the Pod."""
-    return socket.gethostname()
-
-
-def _is_address(name: str) -> bool:
+def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        ipaddress.ip_address(name)
+        return ipaddress.ip_address(name)
     except ValueError:
-        return False
-    return True
+        return None
 
 
-def _is_loopback(address: str) -> bool:
-    if not _is_address(address):
-        return False
-    parsed = ipaddress.ip_address(address)
-    mapped = getattr(parsed, "ipv4_mapped", None)
-    return (mapped or parsed).is_loopback
+def _is_loopback(name: str) -> bool:
+    address = _address(name)
+    mapped = getattr(address, "ipv4_mapped", None) or address
+    return mapped is not None and mapped.is_loopback
 
 
 def _is_guarded(path: str) -> bool:

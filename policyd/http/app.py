@@ -1,7 +1,7 @@
 """The ASGI application: maps paths to endpoints on both ports. No logic.
 
-One ASGI app serves both ports; ``scope["scheme"]`` distinguishes them. Review paths are served on
-the TLS port only, everything else on the plain port only.
+One ASGI app serves both ports; ``scope["scheme"]`` distinguishes them. The TLS port serves only
+review paths, the plain port everything else.
 """
 
 from collections.abc import Callable, Sequence
@@ -55,7 +55,7 @@ class Application:
     edits: Reviews | None = None
 
     def begin(self, scope: ASGIScope) -> ReviewRequest | None:
-        """Return the review that begins with this head; None if there is none at its path."""
+        """Return the review that begins with this head; None if its path is not a webhook's."""
         if scope["type"] != "http" or scope["scheme"] != "https":
             return None
         path = scope["path"]
@@ -107,7 +107,7 @@ def create_app(
     callers: "CallerCheck | None" = None,
 ) -> Application:
     """Create the app for one store. ``capture`` records requests; ``unready`` returns why the
-    server is not ready, beside its policies and ports; ``check_edit`` answers the reviews of
+    server is not ready, apart from its policies and ports; ``check_edit`` answers reviews of
     ConfigMaps with policies; ``callers`` decides which clients may send reviews.
     """
     process = process or ProcessView()
@@ -147,15 +147,15 @@ def create_app(
 
 
 class EditRecorder(Recorder):
-    """Reports what was refused before it was checked. Edits are no admission requests: they are
-    rare, and take as long as loading policies does.
+    """Reports edits that were refused before a check. Metrics do not count edits as admission
+    requests: they are rare, and take as long as loading policies.
     """
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
 
     def shed(self, reason: ShedReason) -> None:
-        """Report a request for which there was no room."""
+        """Report a request that was refused for lack of room."""
         self._recorder.shed(reason)
 
     def rejected(self, status: int, peer: str, path: str, reason: str) -> None:

@@ -1,6 +1,6 @@
-"""Reviews of clients that have to show that they are an API server, before their body is read.
+"""Reviews whose clients must prove that they are an API server, before their body is read.
 
-How they show it is up to the ``CallerCheck``. Without one nothing here is imported.
+The ``CallerCheck`` decides what counts as proof. Without one this module is not imported.
 """
 
 from collections.abc import Sequence
@@ -22,17 +22,17 @@ class CallerCheck(Protocol):
     """Decides whether a client is an API server: ``server.callers.required_tokens``."""
 
     def check(self, headers: Sequence[Header], webhook: Webhook, path: str, address: str) -> str:
-        """Return the API group of which the client may send reviews, ``*`` for all. Raises
-        CallerRefused. ``address`` is the client's.
+        """Return the API group whose reviews the client at ``address`` may send, ``*`` for all.
+        Raises CallerRefused.
         """
 
     async def renewed(self, address: str, deadline: int) -> bool:
-        """Wait until an UnknownIssuerKey may be known, until a ``perf_counter_ns`` time at most;
-        False if it will not be.
+        """Wait for new keys after an UnknownIssuerKey, at most until ``deadline``, a
+        ``perf_counter_ns`` time; False if none arrive in time.
         """
 
     def refused(self, cause: str) -> None:
-        """Count a request that is refused."""
+        """Count a refused request."""
 
 
 @dataclass(eq=False, repr=False)
@@ -50,8 +50,8 @@ class CheckedReviews(Reviews):
 
 
 class CheckedReview(ReviewRequest):
-    """One request whose caller is checked: the head before anything else, and once the body is
-    decoded whether the caller may send it.
+    """One request whose caller is checked: first the head, and then, once the body is decoded,
+    whether the caller may send this review.
     """
 
     __slots__ = ("_callers", "_group", "_unacceptable")
@@ -62,12 +62,12 @@ class CheckedReview(ReviewRequest):
         super().__init__(of, scope, webhook, only)
         self._callers = of.callers
         self._group = ""
-        # Other mistakes in the head: an unauthorized caller does not learn of them.
+        # Other errors in the head, which an unauthorized caller must not see.
         self._unacceptable: ReviewError | None = self._refusal
         self._check_caller()
 
     async def later(self, receive: Receive, send: Send) -> None:
-        """Go on, after waiting for another key if the token needs one."""
+        """Continue, after waiting for a new key if the token needs one."""
         waits = isinstance(self._refusal, UnknownIssuerKey) and self._unacceptable is None
         if waits and await self._callers.renewed(self._peer.address, self._deadline):
             self._check_caller()
@@ -93,8 +93,8 @@ class CheckedReview(ReviewRequest):
         return call
 
     def _check_group(self, call: ReviewCall) -> None:
-        """Refuse a review of another API group. An aggregated server sends reviews of its own
-        resources only, so the requested one (of ``matchPolicy: Equivalent``) is of the same group.
+        """Refuse a review of another API group. An aggregated server only sends reviews of its own
+        resources, so the resource requested with ``matchPolicy: Equivalent`` has the same group.
         """
         request = call.request
         for group in (request.resource[0], request.request_resource[0]):

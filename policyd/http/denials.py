@@ -1,4 +1,4 @@
-"""The recent denials as the admin port shows them: of several processes, and of a query."""
+"""The recent denials on the admin port: merges several processes' denials, and applies queries."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -17,8 +17,8 @@ _Row = Mapping[str, Any]
 
 
 class RecentDenials(NamedTuple):
-    """Denials in the order of their ``sequence``. ``next`` is the newest possible one's:
-    later denials have a higher one. All after ``complete_since`` are there.
+    """Denials ordered by ``sequence``. ``next`` is the highest sequence possible so far: later
+    denials get a higher one. No denial after ``complete_since`` is missing.
     """
 
     rows: Sequence[_Row]
@@ -26,12 +26,12 @@ class RecentDenials(NamedTuple):
     complete_since: int
 
 
-# Of a process that is not known yet: a follower of the denials requests all again.
+# For a process that is not known yet: clients that follow the denials request all again.
 NONE = RecentDenials((), 0, 0)
 
 
 class DenialQuery(NamedTuple):
-    """Which denials are wanted: those with a higher sequence than ``since``, the last ``limit``."""
+    """Selects denials with a higher sequence than ``since``, and of these the last ``limit``."""
 
     namespace: str = ""
     policy: str = ""
@@ -39,7 +39,7 @@ class DenialQuery(NamedTuple):
     limit: int = MOST
 
     def page(self, recent: RecentDenials) -> dict[str, Any]:
-        """Return what is shown of the recent denials."""
+        """Return the selected denials as the body of a response."""
         rows = [
             row
             for row in recent.rows
@@ -61,13 +61,13 @@ def merged(parts: Iterable[RecentDenials]) -> RecentDenials:
     complete = max((part.complete_since for part in parts), default=0)
     if len(rows) > MOST:
         complete = max(complete, rows[-MOST - 1]["sequence"])
-    # A process may have noted a denial since another process answered.
+    # A process may have recorded a denial since another process answered.
     return RecentDenials(rows[-MOST:], min((part.next for part in parts), default=0), complete)
 
 
 def denial_query(query: str, policy: str = "") -> DenialQuery:
-    """Return the meaning of a query string; if it is about one ``policy``, it names none.
-    Raises ReviewError.
+    """Parse a query string; for the path of one ``policy`` it may name no policy. Raises
+    ReviewError.
     """
     given: dict[str, str] = {}
     names = [each for each in _NAMES if each != "policy" or not policy]
@@ -75,7 +75,7 @@ def denial_query(query: str, policy: str = "") -> DenialQuery:
         if name not in names:
             raise ReviewError(f"expected {', '.join(names[:-1])} or {names[-1]}, got {_cut(name)}")
         if name in given:
-            raise ReviewError(f"{name}: expected one value, got another one: {_cut(value)}")
+            raise ReviewError(f"{name}: expected one value, got a second one: {_cut(value)}")
         if not value:
             raise ReviewError(f"{name}: expected a value, got none")
         given[name] = value

@@ -44,7 +44,7 @@ PEER = "policyd.peer"
 # A larger answer is not sent at once: its memory is reserved until the client has read it.
 AT_ONCE_BYTES = 16 * 1024
 
-# How much of the body of a request that is shed is read before the answer, and for how long.
+# How much of a shed request's body is read before the answer, and for how long.
 SKIP_BYTES = 64 * 1024
 SKIP_NS = 100_000_000
 _CHECKED = (b"content-length", b"content-encoding")
@@ -65,7 +65,7 @@ class ReviewSink(Protocol):
 
 @dataclass(eq=False, repr=False)
 class Reviews:
-    """The state that the requests to webhooks share; one object for the whole server."""
+    """The shared state of all requests to webhooks; one object for the whole server."""
 
     evaluator: ReviewEvaluator
     recorder: Recorder
@@ -85,13 +85,13 @@ class Reviews:
     def begin(
         self, scope: ASGIScope, webhook: Webhook, only: PolicyFilter | None
     ) -> "ReviewRequest":
-        """Return the request that begins with this head: the one way into a review."""
+        """Return the request that begins with this head: every review starts here."""
         return ReviewRequest(self, scope, webhook, only)
 
 
 class ReviewRequest:
-    """One request to a webhook, from its head to its response. A server that has all of it may
-    request the answer ``now``; ``later`` does the rest.
+    """One request to a webhook, from its head to its response. A server that has the complete
+    request may call ``now``; ``later`` does the rest.
     """
 
     __slots__ = (
@@ -118,7 +118,7 @@ class ReviewRequest:
         self._arrived: int = state.get(ARRIVED) or perf_counter_ns()
         self._deadline = self._arrived
         self._refusal: ReviewError | None = None
-        # The outcome of ``now`` that was not sent.
+        # The unsent outcome of ``now``.
         self._outcome: bytes | Exception | None = None
         try:
             self._check()
@@ -127,8 +127,8 @@ class ReviewRequest:
             self._refusal = error
 
     def now(self, data: bytes) -> bytes | None:
-        """Return the answer to the review in this body; None if it has to wait, is refused, or has
-        a large answer: then call ``later``.
+        """Return the answer to the review in this body; None if it must wait, is refused, or has a
+        large answer: then call ``later``.
         """
         of = self._all
         if (
@@ -152,7 +152,7 @@ class ReviewRequest:
         return answer
 
     async def later(self, receive: Receive, send: Send) -> None:
-        """Read the body, wait, evaluate and respond, as far as that is not done."""
+        """Read the body, wait, evaluate and respond, unless ``now`` already did."""
         recorder, lifecycle = self._all.recorder, self._all.lifecycle
         body = Body(receive)
         try:
@@ -180,12 +180,12 @@ class ReviewRequest:
             self._note("bad_request", 0, "the client disconnected before its request was complete")
         except Exception:
             # A defect of policyd before any policy was evaluated: the server responds with status
-            # 500, and the failurePolicy of the webhook decides.
+            # 500, and the webhook's failurePolicy decides.
             recorder.request(self._webhook, "", "error", perf_counter_ns() - self._arrived)
             raise
 
     def _note(self, result: RequestResult, status: int, reason: str) -> None:
-        """Report a request that is not evaluated."""
+        """Report a request that was not evaluated."""
         recorder, scope = self._all.recorder, self._scope
         recorder.request(self._webhook, "", result, perf_counter_ns() - self._arrived)
         recorder.rejected(status, peer_of(scope), path_of(scope), reason)
@@ -213,12 +213,14 @@ class ReviewRequest:
         if reason == "stalled":
             return ReviewError("the body was incomplete when other requests needed its memory", 503)
         if reason == "queue":
-            return ReviewError("too many requests wait to be evaluated in time; try again", 503)
+            return ReviewError(
+                "too many requests are waiting to be evaluated in time; try again", 503
+            )
         return ReviewError(f"too many {reason} in flight; try again", 503)
 
     async def _skip(self, body: Body) -> None:
-        """Read and drop a small body that has probably arrived with its head: a response before the
-        end of the body costs more than the rest of a request that is shed.
+        """Read and drop a small body that has probably arrived with its head: responding before the
+        end of the body costs more than the rest of a shed request.
         """
         deadlines = self._all.deadlines
         task = deadlines.begin(perf_counter_ns() + SKIP_NS)
@@ -266,7 +268,7 @@ class ReviewRequest:
             raise self._shed("queue")
         if turn is not None:
             await turn
-        # Not before its turn: answers that nobody reads may take the memory meanwhile.
+        # Not before its turn: unread answers may take the memory meanwhile.
         await self._make_room(room, data)
         call = self._decode(data)
         if of.evaluator.waits(self._webhook):
@@ -279,7 +281,7 @@ class ReviewRequest:
         """Reserve the memory that decoding the body needs."""
         in_flight = self._all.in_flight
         ended = in_flight.ended
-        # The body, and the objects that it is decoded to, of which there is a maximum.
+        # The body and the decoded objects, whose number is limited.
         if not room.hold(len(data) + _decoded(data)):
             raise self._shed("bytes")
         if in_flight.ended != ended:
@@ -330,7 +332,7 @@ def _allowance_ns(query: bytes, longest: float) -> int:
 
 
 def _decoded(data: bytes) -> int:
-    """Return the memory that decoding the body needs, at most."""
+    """Return the most memory that decoding the body needs."""
     return min(MAX_DECODED_BYTES, decoded_bytes(data, MAX_DECODED_BYTES))
 
 

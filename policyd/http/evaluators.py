@@ -1,4 +1,4 @@
-"""What evaluates a request to a webhook: with the policies in use, at once or after lookups."""
+"""The interface to the evaluation of webhook calls, at once or after lookups."""
 
 from abc import ABC, abstractmethod
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from policyd.policy.model.suite import Webhook
 
 class ReviewCall(NamedTuple):
     """One call of a webhook. ``deadline`` is a ``perf_counter_ns`` time; ``only`` selects policies
-    (None: all); ``reads`` notes what they read, for a capture.
+    (None: all); ``reads`` records the objects that they read, for a capture.
     """
 
     request: AdmissionRequest
@@ -35,5 +35,5 @@ class ReviewEvaluator(ABC):
         """Evaluate a call without waiting."""
 
     async def later(self, call: ReviewCall) -> AdmissionResponse:
-        """Evaluate a call, and wait for what it needs."""
+        """Evaluate a call, and wait for its lookups."""
         return self.now(call)

@@ -1,4 +1,4 @@
-"""The state of the server: listening or not (for probes), draining or not (for answers)."""
+"""The state of the server: whether it listens (for probes) and whether it drains (for answers)."""
 
 from dataclasses import dataclass
 

@@ -2,19 +2,20 @@
 
 Everything runs on one event loop, so plain integers are exact without a lock.
 
-A request reserves memory for the bytes that have arrived, not for those it announced. A reservation
-is preliminary while the body is incomplete: when memory runs short, the oldest incomplete request
-of the address that has the most of them is ended, and the new request takes its place. So stalled
-sockets take nothing from others, even where all clients share one address (an API server behind
-konnectivity). Complete requests are never ended; one address may use SHARE of the memory for them.
+A request reserves memory for the bytes that have arrived, not for the announced ones. A reservation
+is preliminary while the body is incomplete: when memory runs short, policyd ends the oldest
+incomplete request of the address with the most of them, and the new request takes its place. So
+stalled sockets take nothing from others, even if all clients share one address (an API server
+behind konnectivity). Complete requests are never ended; one address may use SHARE of the memory for
+them.
 """
 
 import asyncio
 from typing import Any, Literal
 
 # The part of any limit that one address may use. The rest stays free for others, above all for the
-# API server while somebody floods the port. If the API server is the only client its limit is lower
-# by this much, which it notices only when it uses all of it.
+# API server while another client floods the port. An API server that is the only client loses the
+# rest, and notices only at the limit.
 SHARE = 0.75
 
 
@@ -24,7 +25,7 @@ def share(whole: int) -> int:
 
 
 class Peer:
-    """One client address and the requests of it that are under way."""
+    """One client address and its requests under way."""
 
     __slots__ = ("address", "bytes", "incomplete", "requests")
 
@@ -54,20 +55,20 @@ class InFlight:
     def __init__(self, max_requests: int, max_bytes: int) -> None:
         self.max_requests = max_requests
         self.max_bytes = max_bytes
-        # Of one address.
+        # The limits of one address.
         self.max_peer_requests = share(max_requests)
         self.max_peer_bytes = share(max_bytes)
         self.requests = 0
         self.bytes = 0
         # Requests that lost their memory to others so far.
         self.ended = 0
-        # For requests without a known address: a server other than policyd runs the app.
+        # For requests without a known address, if another server runs the app.
         self.unknown_peer = Peer("")
         # Addresses that have incomplete requests.
         self._incomplete: dict[Peer, None] = {}
 
     def enter(self, peer: Peer) -> "Reservation | Literal['requests']":
-        """A reservation for a request whose body has not arrived, unless there are too many
+        """Return a reservation for a request whose body has not arrived, unless there are too many
         requests.
         """
         if peer.requests >= self.max_peer_requests:
@@ -89,10 +90,8 @@ class InFlight:
         )
 
     def end_incomplete(self, of: Peer | None = None) -> bool:
-        """End the oldest incomplete request of the address that has the most; False if there is
-        none.
-
-        ``of`` restricts this to one address.
+        """End the oldest incomplete request of the address with the most of them, or of the address
+        ``of``; False if there is none.
         """
         if of is None:
             of = max(self._incomplete, key=lambda peer: len(peer.incomplete), default=None)
@@ -104,7 +103,7 @@ class InFlight:
     def fits(self, room: "Reservation", more: int) -> bool:
         """Whether ``more`` bytes fit, after ending incomplete requests if necessary."""
         peer = room.peer
-        # A single request may exceed the limit: it is bounded by the maximum size of a body.
+        # A single request may exceed the limit: the maximum size of a body limits it.
         while peer.bytes + more > self.max_peer_bytes and peer.bytes > room.size:
             if not _end_largest(peer, room):
                 return False
@@ -162,7 +161,7 @@ class Reservation:
         return True
 
     def keep(self, size: int) -> None:
-        """Count ``size`` bytes in total, even beyond the limit: they are in memory already."""
+        """Count ``size`` bytes in total, even beyond the limit: they are already in memory."""
         self._in_flight.bytes += size - self.size
         self.peer.bytes += size - self.size
         self.size = size

@@ -1,4 +1,4 @@
-"""ASGI messages: read a body within limits of time, send responses and errors.
+"""ASGI messages: reads a body within time limits, sends responses and errors.
 
 Errors are JSON bodies ``{"error": ...}`` with the status of the ReviewError.
 """
@@ -26,9 +26,8 @@ CLOSE: Header = (b"connection", b"close")
 RETRY: Header = (b"retry-after", b"1")
 CHALLENGE: Header = (b"www-authenticate", b'Bearer realm="policyd"')
 
-# After a response that is sent before the body was read, this much is read for this long, so that a
-# client that is still sending can see the response: closing a socket with unread data resets the
-# connection.
+# How much is read, and for how long, after responding before the end of a body, so that a client
+# that is still sending sees the response: closing a socket with unread data resets the connection.
 LINGER_SECONDS = 2.0
 LINGER_BYTES = 64 * 2**20
 # Characters of a path in errors and in the log.
@@ -55,7 +54,7 @@ class Body:
         self.stalled = False
 
     async def take(self) -> None:
-        """Receive the next piece and note whether it was the last. Raises Disconnected."""
+        """Receive the next piece and record whether it was the last. Raises Disconnected."""
         message = await self._receive()
         if message["type"] == "http.disconnect":
             self.complete = True
@@ -81,7 +80,7 @@ class Body:
         return first if rest is None else rest.getvalue()
 
     def abandon(self) -> None:
-        """Drop the body: the rest of it did not arrive in time, and nobody reads it any more."""
+        """Drop the body, whose rest did not arrive in time."""
         self.stalled = True
         self.take_all()
 
@@ -104,7 +103,7 @@ class Deadlines:
     body.
     """
 
-    # Seconds between two checks: a task may be cancelled this much late.
+    # Seconds between two checks: the longest delay of a cancellation.
     EVERY = 0.05
 
     def __init__(self) -> None:
@@ -113,8 +112,8 @@ class Deadlines:
         self._ticking = False
 
     def begin(self, moment: int) -> asyncio.Task[Any]:
-        """Cancel the current task after a moment of perf_counter_ns, unless ``end`` is called
-        before.
+        """Cancel the current task after ``moment``, a ``perf_counter_ns`` time, unless ``end`` is
+        called first.
         """
         task = asyncio.current_task()
         assert task is not None
@@ -187,7 +186,7 @@ async def refuse(
 
 
 def peer_of(scope: ASGIScope) -> str:
-    """Return the address of the client, "" if the server does not know it."""
+    """Return the client's address; "" if the server does not know it."""
     return (scope.get("client") or ("",))[0]
 
 

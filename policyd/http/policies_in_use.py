@@ -1,4 +1,4 @@
-"""What is shown of the policies in use, and of a reload. Loads nothing."""
+"""The state of the policies in use, and of a reload, for the status pages. Loads nothing."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from policyd.webhooks.reach.reach_result import Reached
 @dataclass(frozen=True, slots=True)
 class Reload:
     """The result of one attempt to load. ``errors`` is empty after a success. ``at_start``: there
-    was no former set, so what could be loaded is in use in spite of the errors. ``held`` are the
+    was no former set, so the loadable policies are in use despite the errors. ``held`` are the
     bundles of sources whose former content stays in use.
     """
 
@@ -41,30 +41,30 @@ class PoliciesInUse(Protocol):
 
     @property
     def serves_last_good(self) -> bool:
-        """Whether the set in use is a former process's."""
+        """Whether the set in use comes from a former process."""
 
     @property
     def bundles(self) -> Sequence[BundleState]:
         """The sources that have a version."""
 
 
-# Where a policy runs by webhook: the engine (``api-server`` or ``webhook``), and why there.
+# Where a policy runs, by webhook: the engine (``api-server`` or ``webhook``), and the reason.
 PolicyPlaces = Mapping[str, tuple[str, str]]
 
 
 class ClusterView:
-    """The facts from a server's cluster about the policies in use: without a cluster, none."""
+    """Facts from the cluster about the policies in use; this class knows none."""
 
     @property
     def reached(self) -> Mapping[tuple[str, str], Reached]:
-        """The callers of the policies, by their kind and name; empty if it is not known."""
+        """The callers of the policies, by kind and name of the policy; empty if not known."""
         return {}
 
     @property
     def placed(self) -> Mapping[tuple[str, str], PolicyPlaces]:
-        """Where the policies run, by their kind and name; empty without --in-tree."""
+        """Where the policies run, by kind and name of the policy; empty without --in-tree."""
         return {}
 
     def evaluated(self, policies: CompiledPolicySet) -> CompiledPolicySet:
-        """Return what the webhook evaluates of a set."""
+        """Return the policies of a set that the webhook evaluates."""
         return policies

@@ -1,4 +1,4 @@
-"""The paths of the webhooks: which one is called, and for which policies. Answers nothing.
+"""Maps paths to webhooks and policies. Answers nothing.
 
 Needs no Starlette, which `policyd.asgi` does not import.
 """
@@ -25,8 +25,8 @@ ROUTES: dict[str, Route] = {
 def route_of_policy(
     path: str, policies: Iterable[CompiledPolicy]
 ) -> tuple[str, PolicyFilter] | None:
-    """The same for ``/validate/policy/NAME`` or ``/mutate/policy/NAME``; None if no policy of that
-    name is loaded.
+    """Return the route of ``/validate/policy/NAME`` or ``/mutate/policy/NAME``; None if no policy
+    of that name is loaded.
     """
     webhook, _, name = path[1:].partition("/policy/")
     if webhook not in WEBHOOKS or not any(policy.name == name for policy in policies):

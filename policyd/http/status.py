@@ -1,10 +1,10 @@
-"""Endpoints of the plain port: health, metrics, and the loaded policies. Read only."""
+"""Endpoints of the plain port: health, metrics, and the loaded policies. Read-only."""
 
 import asyncio
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from time import perf_counter, thread_time
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import orjson
 from starlette.requests import Request
@@ -21,14 +21,15 @@ from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.webhooks.reach.reach_result import Reached
 
-# Rendering may use this part of the time, and this many seconds at once. Beyond that the previous
-# page is sent again: a client that requests metrics in a loop must not delay reviews.
+# The share of time that rendering may use, and its seconds at once. Beyond that the previous page
+# is sent again: a client that requests metrics in a loop must not delay reviews.
 RENDERING_PART = 0.1
 RENDERING_SECONDS = 0.5
 
 
 # Writes a page: its body and Content-Type.
 Render = Callable[[], tuple[bytes, str]]
+_Page = TypeVar("_Page")
 _Made = TypeVar("_Made")
 
 
@@ -36,11 +37,11 @@ class MetricsRenderer(Protocol):
     """Renders ``/metrics``: ``observability.metrics.Exposition``."""
 
     def prepare(self, accept: str) -> Render:
-        """Take the state of a scrape; what is returned may be called by another thread."""
+        """Collect the state for a scrape; any thread may call the returned function."""
 
 
 class ProcessView:
-    """The report of one process about itself; one of several reports for all of them.
+    """The state of one process; a worker overrides it with the state of all.
 
     ``denials`` returns the recent denials.
     """
@@ -49,21 +50,21 @@ class ProcessView:
         self.denials = denials
 
     async def prepare(self, path: str, accept: bytes) -> None:
-        """Get what the answer to a request needs of other processes. Raises TimeoutError."""
+        """Get the data of other processes that an answer needs. Raises TimeoutError."""
 
     def readiness(self, missing: Sequence[str]) -> Sequence[str]:
-        """Return why the server is not ready, of the reasons of this process."""
+        """Return why the server is not ready, given the reasons of this process."""
         return missing
 
     def counted(self, policies: CompiledPolicySet, names: Container[str]) -> Mapping[str, Any]:
-        """Return what the policies of these names decided and spent, by name."""
+        """Return the decisions and cost of the policies with these names, by name."""
         return {each.name: each.snapshot() for each in policies.counters() if each.name in names}
 
 
 @dataclass(eq=False, repr=False)
 class Status:
-    """Reports the state of the server. ``unready`` returns why it is not ready, beside its policies
-    and ports.
+    """Reports the state of the server. ``unready`` returns why it is not ready, apart from its
+    policies and ports.
     """
 
     store: PoliciesInUse
@@ -75,17 +76,17 @@ class Status:
     process: ProcessView = field(default_factory=ProcessView)
 
     def __post_init__(self) -> None:
-        self._cache = RenderCache()
+        self._cache = RenderCache[tuple[bytes, str]]()
 
     async def live(self, _: Request) -> Response:
-        """The process responds: liveness must not depend on anything else."""
+        """Always 200: liveness depends on nothing but the process."""
         return self._closing(PlainTextResponse("ok"))
 
     async def ready(self, _: Request) -> Response:
         """200 if policies are loaded, TLS listens and changes of files are noticed; else 503.
 
-        Draining makes no difference. A terminating Pod leaves the ready endpoints by itself, and
-        kube-proxy still sends requests to it, if it is ready, when no other endpoint is left.
+        Draining makes no difference. Kubernetes removes a terminating Pod from the ready endpoints,
+        and kube-proxy still sends it requests, if it is ready, when no other endpoint is left.
         """
         missing = [
             self.store.unready,
@@ -116,7 +117,7 @@ class Status:
 
     async def policy(self, request: Request) -> Response:
         """The policies of one name (a validating and a mutating one may share it), and their recent
-        denials, which a query selects as denials of all policies.
+        denials, with the same query as for all denials.
         """
         name = request.path_params["name"]
         named = [policy for policy in self.store.current.policies if policy.name == name]
@@ -134,7 +135,7 @@ class Status:
         return self._closing(_json(shown))
 
     async def denials(self, request: Request) -> Response:
-        """The recent denials. They name objects and users: only for clients that are trusted."""
+        """The recent denials, only for trusted clients: they name objects and users."""
         if not _is_trusted(request):
             return self._closing(_json({"error": _UNTRUSTED}, 403))
         try:
@@ -160,8 +161,8 @@ class Status:
     def _shown(
         self, policies: Sequence[CompiledPolicy], trusted: bool
     ) -> tuple[dict[str, Any], Iterable[dict[str, Any]]]:
-        """Return what is shown of the server, and the rows of the policies: these are made of what
-        was taken before, by any thread.
+        """Return the state of the server, and a function that returns the rows of the policies,
+        which any thread may call.
         """
         current = self.store.current
         names = {policy.name for policy in policies}
@@ -187,8 +188,8 @@ class Status:
         return head, rows
 
     def _config_maps(self, trusted: bool) -> dict[str, Any]:
-        """The ConfigMaps that policies are read from, and the ones of teams with exceptions.
-        ``heldVersion``: a later edit has errors.
+        """The ConfigMaps with policies, and the teams' ConfigMaps with exceptions. ``heldVersion``:
+        a later edit has errors.
         """
         bundles = self.store.bundles
         if not bundles or not trusted:
@@ -206,10 +207,10 @@ class Status:
         return {"configMaps": shown}
 
 
-class RenderCache:
+class RenderCache(Generic[_Page]):
     """Pages that take time to render: rendered again only if enough time is left for other work.
 
-    The time is the processor's: where other processes delay a page, it is no older for that.
+    Only processor time counts, so that pages do not get older when other processes cause delays.
     """
 
     def __init__(
@@ -217,21 +218,21 @@ class RenderCache:
     ) -> None:
         self._clock = clock
         self._cpu = cpu
-        self._pages: dict[str, tuple[bytes, str]] = {}
+        self._pages: dict[str, _Page] = {}
         self._spent = 0.0
         self._at = clock()
         self._rendering = asyncio.Lock()
 
-    def get(self, key: str, render: Render) -> tuple[bytes, str]:
-        """The page for ``key``, rendered anew if there is time, else the previous one."""
+    def get(self, key: str, render: Callable[[], _Page]) -> _Page:
+        """The page for ``key``: rendered again if there is time, else the previous one."""
         if self._due(key):
             self._pages[key], spent = self._timed(render)
             self._spent += spent
         return self._pages[key]
 
-    async def later(self, key: str, prepare: Callable[[], Render]) -> tuple[bytes, str]:
-        """The same; what ``prepare`` returns is called by a thread, so that requests are answered
-        meanwhile: 10,000 policies have 120,000 series. One page at a time is rendered.
+    async def later(self, key: str, prepare: Callable[[], Callable[[], _Page]]) -> _Page:
+        """The same, but a thread calls the function that ``prepare`` returns, so that requests are
+        answered meanwhile: 10,000 policies have 120,000 series. Renders one page at a time.
         """
         async with self._rendering:
             if self._due(key):
@@ -240,13 +241,13 @@ class RenderCache:
                 self._spent += taken + spent
             return self._pages[key]
 
-    def _beside(self, render: Render) -> tuple[tuple[bytes, str], float]:
-        """Render a page in a thread. Its thousands of objects are no garbage to look through."""
+    def _beside(self, render: Callable[[], _Page]) -> tuple[_Page, float]:
+        """Render a page in a thread, without garbage collection of its thousands of objects."""
         with exempting():
             return self._timed(render)
 
     def _timed(self, made: Callable[[], _Made]) -> tuple[_Made, float]:
-        """Return what is made, and the seconds of this thread that it takes."""
+        """Return the result, and the processor seconds of this thread that it took."""
         began = self._cpu()
         return made(), self._cpu() - began
 
@@ -282,7 +283,7 @@ def _policy(
         shown["source"] = policy.source
         if policy.problem:
             shown["problem"] = policy.problem
-        if policy.rollout is not None:  # what is not enforced is no one else's business
+        if policy.rollout is not None:  # only trusted clients see what is not enforced
             shown["rollout"] = {**policy.rollout.given, "over": policy.rollout.over}
     if reached is not None:
         shown["reached"] = reached.state

@@ -1,13 +1,14 @@
-"""Turns of evaluation: when the process is busy, who is evaluated next, and who is not at all.
+"""Turns of evaluation: decides, when the process is busy, which request is evaluated next, and
+which is refused.
 
 Evaluation blocks the event loop. Without turns, all requests that were read together would be
-evaluated before the next ones are read, however long that takes: their time would run unseen, and
-no limit would count them. So after TURN_NS of evaluation the others wait in a queue, and the loop
-looks at its sockets again.
+evaluated before the next ones are read: the deadlines of the latter would pass unnoticed, and no
+limit would count them. So after TURN_NS of evaluation the others wait in a queue, and the loop
+reads its sockets again.
 
-The client addresses in the queue are served in turn, so that one that sends much delays itself.
-A request that cannot be evaluated in time, at the pace of the last turns, is refused at once: it
-would only take the time of others.
+The client addresses in the queue are served in turn, so that a busy client only delays itself. A
+request that cannot be evaluated in time, at the current evaluation rate, is refused at once: it
+would only take time from others.
 """
 
 import asyncio
@@ -17,14 +18,14 @@ from typing import Literal
 
 from policyd.http.limits import Peer
 
-# Nanoseconds of evaluation before the event loop looks at its sockets. A request may arrive this
-# long before its time begins to run; the margin of a timeout of 1 s is twice as long.
+# Nanoseconds of evaluation before the event loop reads its sockets again. A request may arrive this
+# long before policyd notices it; the margin of a 1 s timeout is twice as long.
 TURN_NS = 50_000_000
-# The pace is the median of so many turns: a single request that takes long does not make policyd
-# refuse those after it.
+# The rate is the median of so many turns: a single slow request does not make policyd refuse those
+# after it.
 TURNS = 5
-# A request is refused if its turn would come later than its deadline at a pace slower by this: an
-# evaluation that is cut at the deadline has also taken the time of others.
+# A request is refused if its turn would come after its deadline at a rate slower by this factor: an
+# evaluation that is cut off at the deadline has also taken time from others.
 SLACK = 1.5
 
 _Waiting = tuple[asyncio.Future[None], int]
@@ -39,16 +40,15 @@ class EvaluationTurns:
         # By address; the first one is served next.
         self._queues: dict[Peer, deque[_Waiting]] = {}
         self.waiting = 0
-        # Nanoseconds that a request took in each of the last turns, with all that is done
-        # beside it.
+        # Nanoseconds per request in each of the last turns, including all other work.
         self._paces: deque[float] = deque(maxlen=TURNS)
         self._began = 0
         self._taken = 0
         self._ticking = False
 
     def take(self, peer: Peer, deadline: int) -> "asyncio.Future[None] | Literal[False] | None":
-        """None: evaluate now. A future: wait for it first. False: it cannot be evaluated before
-        ``deadline``, a time of perf_counter_ns.
+        """Return None to evaluate now, a future to wait for first, or False if the request cannot
+        be evaluated before ``deadline``, a ``perf_counter_ns`` time.
         """
         now = perf_counter_ns()
         if self._is_open(now) or now >= deadline:
@@ -67,7 +67,7 @@ class EvaluationTurns:
         return future
 
     def take_if_open(self) -> bool:
-        """Whether nobody waits and the turn has time left: then evaluate now."""
+        """Whether no request waits and the turn has time left: then evaluate now."""
         if not self._is_open(perf_counter_ns()):
             return False
         self._taken += 1
@@ -84,7 +84,7 @@ class EvaluationTurns:
         return sorted(self._paces)[(len(self._paces) - 1) // 2] if self._paces else 0.0
 
     def _next(self) -> None:
-        """The turn is over: those that were woken are evaluated."""
+        """End the turn: the woken requests are evaluated."""
         now = perf_counter_ns()
         if self._taken:
             self._paces.append((now - self._began) / self._taken)
@@ -92,8 +92,8 @@ class EvaluationTurns:
             self._ticking = False
             return
         self._began, self._taken = now, 0
-        # Two rounds of the loop: in one it reads the sockets, in the next what was read begins to
-        # wait. Otherwise a client with few requests would wait for two turns more.
+        # Two rounds of the loop: in one it reads the sockets, in the next the new requests begin to
+        # wait. Otherwise a client with few requests would wait for two more turns.
         loop = asyncio.get_running_loop()
         loop.call_soon(loop.call_soon, self._choose)
 
@@ -102,7 +102,7 @@ class EvaluationTurns:
         most = TURN_NS / max(self._pace(), 1.0)
         while self.waiting and (self._taken < most or not self._taken):
             self._wake_one()
-        # After the requests that were just woken, and before the sockets.
+        # Runs after the requests that were just woken, and before the sockets are read.
         asyncio.get_running_loop().call_soon(self._next)
 
     def _wake_one(self) -> None:
@@ -115,7 +115,7 @@ class EvaluationTurns:
         self._wake(future)
 
     def _wake_late(self, now: int) -> None:
-        """Wake those whose time is over: they are answered without an evaluation."""
+        """Wake requests after their deadline: they are answered without an evaluation."""
         for peer, queue in tuple(self._queues.items()):
             if all(deadline > now for _, deadline in queue):
                 continue

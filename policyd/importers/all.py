@@ -11,6 +11,7 @@ from policyd.importers.kyverno.cel import cel_policies as kyverno_cel
 from policyd.importers.model import Imported, ImportRemark, Refused
 from policyd.importers.naming import named
 from policyd.importers.provenance import provenance
+from policyd.json_types import JSON, JSONObject, object_in
 from policyd.policy.model.kinds import ADMISSION_GROUP
 from policyd.policy.source.loaded_documents import Document
 
@@ -207,16 +208,12 @@ def named_as(policy: Document) -> str:
 
 
 def _constraint_kind(template: Document) -> str:
-    step: object = _spec(template)
-    for name in ("crd", "spec", "names", "kind"):
-        step = step.get(name) if isinstance(step, dict) else None
-    return str(step)
+    return str(object_in(template.raw, "spec", "crd", "spec", "names").get("kind"))
 
 
-def _spec(document: Document) -> dict[str, object]:
-    spec = document.raw.get("spec")
-    return spec if isinstance(spec, dict) else {}
+def _spec(document: Document) -> JSONObject:
+    return object_in(document.raw, "spec")
 
 
-def _objects(value: object) -> list[dict[str, object]]:
+def _objects(value: JSON) -> list[JSONObject]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

@@ -26,6 +26,18 @@ class ImportRemark:
     scans: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class ImportNotes:
+    """The ``remarks`` about a result, and ``comments`` by path in its ``spec``."""
+
+    remarks: list[ImportRemark] = field(default_factory=list)
+    comments: dict[FieldPath, str] = field(default_factory=dict)
+
+    def remark(self, path: str, message: str, *, scans: bool = False) -> None:
+        """Add a remark."""
+        self.remarks.append(ImportRemark(path, message, scans))
+
+
 class Refused(Exception):
     """Raised for what cannot be said in policyd's language; refuses a source policy, or a rule."""
 

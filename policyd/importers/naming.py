@@ -55,7 +55,9 @@ def named(
         each = imports[at]
         if each.documents:
             each = _named(each, taken, described(each.source))
-            other = known.setdefault(_identity(each.source), each.source)
+            source = each.source
+            identity = (source.group, source.kind, source.namespace, source.name)
+            other = known.setdefault(identity, source)
             if other is not each.source:
                 each = replace(each, remarks=(*each.remarks, _again(each.source, other)))
         found[at] = each
@@ -76,7 +78,8 @@ def _named(one: Imported, taken: set[str], source: Provenance) -> Imported:
 
 def _bases(source: Document) -> Iterator[str]:
     """Yield names for a source policy, the best one first."""
-    within = f"{source.namespace}-" if _is_namespaced(source) and source.namespace else ""
+    namespaced = source.kind == "Policy" or source.kind.startswith("Namespaced")
+    within = f"{source.namespace}-" if namespaced and source.namespace else ""
     own = f"{within}{source.name}"
     kind = f"{own}-{source.kind}"
     file = PurePath(_file(source)).with_suffix("").as_posix()
@@ -124,14 +127,6 @@ def _again(source: Document, other: Document) -> ImportRemark:
     place = f"{_file(other)}:{other.place()[0]}"
     message = f"the sources have it twice, the other is in {place}: a cluster has only one of them"
     return ImportRemark("metadata.name", message)
-
-
-def _is_namespaced(source: Document) -> bool:
-    return source.kind == "Policy" or source.kind.startswith("Namespaced")
-
-
-def _identity(source: Document) -> tuple[str, ...]:
-    return source.group, source.kind, source.namespace, source.name
 
 
 def _order(source: Document) -> tuple[str | int, ...]:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from policyd.importers.fields import object_at
-from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
-from policyd.json_types import FieldPath, JSONObject
+from policyd.importers.model import Imported, ImportedDocument, ImportNotes, Refused
+from policyd.json_types import JSON, FieldPath, JSONObject
 from policyd.policy.source.loaded_documents import Document
 
 # The order of the fields of a Policy (docs/write/policies.md).
@@ -32,22 +32,24 @@ _ORDER = (
 _STORED = "kubectl.kubernetes.io/"
 
 ACTIONS = ("Deny", "Warn", "Audit")
-Converted = tuple[Sequence[ImportedDocument], Sequence[ImportRemark]]
 
 
-def whole(source: Document, kind: str, convert: Callable[[], Converted]) -> Imported:
+def whole(
+    source: Document, kind: str, convert: Callable[[ImportNotes], Sequence[ImportedDocument]]
+) -> Imported:
     """Return the import of a policy without rules: all of it is converted, or nothing.
 
     ``convert`` raises Refused for what cannot be imported.
     """
+    notes = ImportNotes()
     try:
-        documents, remarks = convert()
+        documents = convert(notes)
     except Refused as refused:
         return Imported(source, reasons=(refused.finding,), kind_of_rule=(kind,))
     return Imported(
         source,
         documents=tuple(documents),
-        remarks=tuple(remarks),
+        remarks=tuple(notes.remarks),
         rules={"": tuple(each.name for each in documents)},
         kind_of_rule=(kind,),
     )
@@ -81,13 +83,23 @@ def shadowed(imported: Imported) -> Imported:
     return replace(imported, documents=tuple(documents))
 
 
-def in_effect(actions: Collection[str], path: str) -> tuple[list[str], list[ImportRemark]]:
+def in_effect(actions: Collection[str], path: str, notes: ImportNotes) -> list[str]:
     """Return validationActions in their order, without one that has no effect beside another."""
     ordered = [each for each in ACTIONS if each in actions]
-    if "Deny" not in ordered or "Warn" not in ordered:
-        return ordered, []
-    ordered.remove("Warn")
-    return ordered, [ImportRemark(path, "Warn was left out: a denial has the message already")]
+    if "Deny" in ordered and "Warn" in ordered:
+        ordered.remove("Warn")
+        notes.remark(path, "Warn was left out: a denial has the message already")
+    return ordered
+
+
+def overlay(tree: JSON) -> JSONObject:
+    """Return an Overlay."""
+    return {"patchType": "Overlay", "overlay": tree}
+
+
+def json_patch(expression: str) -> JSONObject:
+    """Return a JSONPatch."""
+    return {"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}
 
 
 def resource_rule(

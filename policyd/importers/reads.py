@@ -4,7 +4,7 @@ far. Knows no engine.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import takewhile
@@ -14,6 +14,7 @@ from policyd.json_types import JSON, JSONObject
 from policyd.option_values import selector_terms
 from policyd.policy.checks.policy import is_secret
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
+from policyd.policy.kinds.definitions import definitions_among
 from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
 from policyd.policy.kinds.plural import plural
 from policyd.policy.model.reads import ANY, SAME
@@ -27,6 +28,11 @@ _WORKLOADS = frozenset(
 )  # fmt: skip
 _BY_NAME = "item.metadata.name"
 _BY_NAMESPACE = "item.metadata.namespace"
+
+
+def mapper_of(documents: Iterable[Document]) -> ResourceMapper:
+    """Return the resources of Kubernetes, and of the kinds that documents define."""
+    return BUILT_IN.with_definitions(definitions_among(each.raw for each in documents))
 
 
 class Unreadable(ValueError):

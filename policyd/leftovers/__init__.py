@@ -1,3 +1,3 @@
-"""What other engines leave in a cluster: webhooks that block it, policies and exceptions that do
-nothing, and what is enforced twice. Only reads.
+"""Leftovers of other engines in a cluster: webhooks that block it, policies and exceptions without
+effect, and rules that are enforced twice. Only reads.
 """

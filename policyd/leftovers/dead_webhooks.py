@@ -1,4 +1,4 @@
-"""Webhook configurations that call a Service which cannot answer. Reads only Services."""
+"""Finds webhook configurations that call a Service which cannot answer. Reads only Services."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,8 +16,8 @@ _Indexed = Sequence[tuple[int, JSONObject]]  # webhooks with their indexes
 
 
 def dead_webhooks(registered: Iterable[JSONObject], services: Services) -> Iterator[Problem]:
-    """Yield an error for each configuration whose dead webhooks refuse requests, and advice for the
-    others.
+    """Yield an error for each configuration whose dead webhooks deny requests, and advice for
+    others with dead webhooks.
     """
     for each in registered:
         webhooks = list(enumerate(each.get("webhooks") or ()))
@@ -32,9 +32,8 @@ def dead_webhooks(registered: Iterable[JSONObject], services: Services) -> Itera
 
 
 def blocking_webhooks(kubeconfig: Path | None, timeout: float, own: str) -> list[Problem]:
-    """Return the errors about webhooks, but for the configurations named ``own``, whose server has
-    just started. Objects that the server may not read are left out: it needs no permission for
-    this.
+    """Return the errors about webhooks except the configurations named ``own``, whose server has
+    just started. Ignores objects that the server may not read, so that it needs no permissions.
     """
     with open_reader(kubeconfig, None, timeout) as reader:
         found = [each for each in configurations(reader, []) if each["metadata"]["name"] != own]
@@ -50,12 +49,14 @@ def _problem(configuration: JSONObject, fault: str, dead: _Indexed, *, whole: bo
     requests = few([*dict.fromkeys(rules)], _NAMED)
     message = f"{fault}, so requests are admitted without its webhooks: {requests}"
     if blocking:
-        message = f"{fault}, and failurePolicy Fail denies what its webhooks match: {requests}"
+        message = (
+            f"{fault}, and failurePolicy Fail denies requests that its webhooks match: {requests}"
+        )
     remove = f"kubectl delete {resource} {name}" if whole else _patch(resource, name, dead)
     return Problem(
         message,
         file=f"{resource}/{name}",
-        hint=f"start what it belongs to, or remove {'it' if whole else 'these webhooks'}: {remove}",
+        hint=f"start its workload, or remove {'it' if whole else 'these webhooks'}: {remove}",
         rule="blocking-webhook" if blocking else "dead-webhook",
         severity="error" if blocking else "advice",
     )
@@ -72,7 +73,7 @@ def _rule(rule: Mapping[str, Sequence[str]]) -> str:
 
 
 def _patch(resource: str, name: str, dead: _Indexed) -> str:
-    """Return the command that removes some webhooks of a configuration, if they are still there."""
+    """Return the command that removes some webhooks of a configuration, if they still exist."""
     steps: list[JSONObject] = []
     for index, webhook in reversed(dead):
         steps.append({"op": "test", "path": f"/webhooks/{index}/name", "value": webhook["name"]})

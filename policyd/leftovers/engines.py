@@ -1,5 +1,5 @@
-"""Which of the other engines decide anything in a cluster, in which version. Reads the Deployments
-behind their webhooks.
+"""Finds the other engines that make decisions in a cluster, and their versions. Reads the
+Deployments behind their webhooks.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,14 +13,14 @@ from policyd.policy.source.loaded_documents import Document
 
 _NO_CLASSIC = (1, 20)  # the first version of Kyverno that executes nothing of kyverno.io
 _FLAGGED = (1, 14)  # the first one whose exceptions are off by default
-# Beginnings of the names of webhook configurations for requests (Kyverno pkg/config/config.go).
+# Prefixes of the names of webhook configurations for requests (Kyverno pkg/config/config.go).
 _KYVERNO, _GATEKEEPER = ("kyverno-resource-", "kyverno-policy-"), ("gatekeeper-",)
 
 
 @dataclass(frozen=True, slots=True)
 class OtherEngine:
-    """One engine. ``idle``: why it decides nothing; empty if it runs. ``version`` is 0.0 if it is
-    not known; ``flags`` are from its command line.
+    """One engine. ``idle``: why it decides nothing; empty if it runs. ``version`` is 0.0 if not
+    known; ``flags`` are its command line's.
     """
 
     name: str
@@ -76,7 +76,7 @@ def _engine(
 def _called(
     configurations: Sequence[JSONObject], prefixes: tuple[str, ...]
 ) -> dict[tuple[str, str] | None, None]:
-    """Return the Services that an engine's webhooks call, each once; None stands for URLs."""
+    """Return the Services that an engine's webhooks call, each once; None represents URLs."""
     named = (each for each in configurations if each["metadata"]["name"].startswith(prefixes))
     return dict.fromkeys(service_of(hook) for each in named for hook in each.get("webhooks") or ())
 
@@ -84,7 +84,7 @@ def _called(
 def _containers(
     configurations: Sequence[JSONObject], services: Services, reader: ApiReader
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield image and flags of Kyverno's containers, of the Deployments behind its webhooks."""
+    """Yield image and flags of the containers in the Deployments behind Kyverno's webhooks."""
     for namespace, name in filter(None, _called(configurations, _KYVERNO)):
         selector = services.selector(namespace, name)
         path = f"apis/apps/v1/namespaces/{namespace}/deployments"

@@ -1,4 +1,4 @@
-"""All that other engines left in a cluster, found in one pass. Only reads."""
+"""Finds all leftovers of other engines in a cluster in one pass. Only reads."""
 
 from collections.abc import Iterable, Iterator
 
@@ -15,7 +15,7 @@ from policyd.policy.source.loaded_documents import Document
 def leftovers(
     reader: ApiReader, policies: Iterable[Document], unread: list[Problem], advance: ReadProgress
 ) -> Iterator[Problem]:
-    """Yield all findings; ``policies`` are policyd's. ``unread`` gets what cannot be read.
+    """Yield all findings; ``policies`` are policyd's. ``unread`` collects problems of reading.
     Raises ConfigError if the cluster cannot be queried at all.
     """
     live = read_policies(reader, (), advance)
@@ -24,7 +24,7 @@ def leftovers(
     found, services = [*configurations(reader, unread)], Services(reader, unread)
     yield from dead_webhooks(found, services)
     if len(unread) > before:
-        return  # which engines run is not known
+        return  # the running engines are not known
     running = engines(found, services, reader)
     yield from without_effect(live.documents, running)
     yield from enforced_twice(policies, live.documents, running)

@@ -1,5 +1,5 @@
-"""Policies and exceptions of other engines that do nothing, or what a Policy does too. Reads
-nothing: what there is, is an argument.
+"""Finds policies and exceptions of other engines that have no effect, or duplicate a Policy. Reads
+nothing: the documents are arguments.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,8 +15,8 @@ from policyd.policy.source.loaded_documents import Document
 def without_effect(
     live: Sequence[Document], engines: Mapping[str, OtherEngine]
 ) -> Iterator[Problem]:
-    """Yield advice for each policy that its engine does not execute, and each exception that
-    nothing reads, or that is from no policy there is.
+    """Yield advice for each policy that its engine does not execute, and each exception that its
+    engine does not read, or whose policies do not exist.
     """
     policies = {(each.group, named_as(each)) for each in live if is_policy(each)}
     for each in live:
@@ -42,8 +42,8 @@ def without_effect(
 def enforced_twice(
     policies: Iterable[Document], live: Sequence[Document], engines: Mapping[str, OtherEngine]
 ) -> Iterator[Problem]:
-    """Yield advice for each rule of another engine that denies or mutates as a Policy does, at the
-    first Policy that it became.
+    """Yield advice for each rule of another engine that duplicates a Policy, at the first Policy
+    that was imported from it.
     """
     sources = {origin(each): each for each in live if each.group in engines}
     reported = set()
@@ -64,7 +64,7 @@ def enforced_twice(
 
 
 def _acts(policy: JSONObject) -> bool:
-    """Whether a Policy denies or changes anything, or will; what it reports hurts nobody twice."""
+    """Whether a Policy denies or changes anything, or will: reporting twice is harmless."""
     spec = object_in(policy, "spec")
     rollout = spec.get("rollout")
     if isinstance(rollout, dict) and not (rollout.get("enforce") or rollout.get("until")):

@@ -1,4 +1,4 @@
-"""Whether the Services that webhooks call can answer. Reads webhook configurations and Services."""
+"""Checks whether the Services that webhooks call can answer. Reads configurations and Services."""
 
 from collections.abc import Iterator
 from http import HTTPStatus
@@ -13,7 +13,7 @@ _EXTERNAL = "ExternalName"  # a Service without endpoints
 
 
 class Services:
-    """The Services of a cluster, each looked up once. ``unread`` gets what cannot be read."""
+    """The Services of a cluster, each looked up once. ``unread`` collects problems of reading."""
 
     def __init__(self, reader: ApiReader, unread: list[Problem]) -> None:
         self._reader = reader
@@ -22,7 +22,7 @@ class Services:
         self._selectors: dict[tuple[str, str], JSONObject] = {}
 
     def fault(self, namespace: str, name: str) -> str:
-        """Return why a Service cannot answer; empty if it can, and if that is not known."""
+        """Return why a Service cannot answer; empty if it can, or if that is not known."""
         key = (namespace, name)
         if key not in self._faults:
             label = f"the Service {namespace}/{name}"
@@ -33,7 +33,7 @@ class Services:
         return self._faults[key]
 
     def selector(self, namespace: str, name: str) -> JSONObject:
-        """Return the labels of the Pods behind a Service; empty if they are not known."""
+        """Return the labels of the Pods behind a Service; empty if not known."""
         self.fault(namespace, name)
         return self._selectors.get((namespace, name), {})
 
@@ -52,7 +52,7 @@ class Services:
         return "" if ready else f"{label} has no ready endpoint"
 
     def _without_permission(self, namespace: str, label: str, error: ApiReadError) -> str:
-        """Return the fault that shows without the Service: it is in a namespace that is gone."""
+        """Return the fault that is visible without reading the Service: a missing namespace."""
         try:
             self._reader.get(f"/api/v1/namespaces/{namespace}")
         except ApiReadError as of_namespace:

@@ -1,3 +1,3 @@
-"""Policies of other engines in a live cluster: what there is of them, and what changed since they
-were imported. Only reads.
+"""Policies of other engines in a live cluster, and their changes since they were imported. Only
+reads.
 """

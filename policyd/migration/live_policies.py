@@ -1,4 +1,4 @@
-"""Read the policies of other engines in a cluster, with what belongs to them. Converts nothing."""
+"""Reads the policies of other engines in a cluster, and related objects. Converts nothing."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,15 +21,16 @@ from policyd.policy.kinds.served_resource import Served
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.places import NO_TEXT, Chunk, Origin
 
-MOST_OBJECTS = 10_000  # policies, exceptions and what belongs to them, in memory at once
+MOST_OBJECTS = 10_000  # policies, exceptions and related objects, in memory at once
 ReadProgress = Callable[[str, int, int], None]
 
 
 @dataclass(slots=True)
 class LivePolicies:
-    """What was read. ``documents`` are policies, exceptions and, without their schemas, definitions
-    of all custom kinds that the cluster serves; ``unread`` what could not be read, with the reason;
-    ``incomplete`` the kinds that could not be listed to the end, ``*`` if others may be missing.
+    """The result of reading. ``documents`` are policies, exceptions and, without their schemas,
+    definitions of all custom kinds that the cluster serves; ``unread`` lists failed reads with
+    their reasons; ``incomplete`` the kinds whose list is incomplete, ``*`` if others may be
+    missing.
     """
 
     documents: list[Document] = field(default_factory=list)
@@ -40,8 +41,8 @@ class LivePolicies:
 def read_policies(
     reader: ApiReader, namespaces: Sequence[str], advance: ReadProgress
 ) -> LivePolicies:
-    """Return the policies of a cluster; with ``namespaces`` only those in them, with the exceptions
-    of any namespace. Raises ConfigError if the cluster cannot be queried, or has too many.
+    """Return the policies of a cluster; with ``namespaces`` only those in them, but exceptions of
+    all namespaces. Raises ConfigError if the cluster cannot be queried, or has too many.
     """
     found = LivePolicies()
     try:
@@ -65,8 +66,8 @@ def read_policies(
 
 
 def missing_config_maps(reader: ApiReader, live: LivePolicies) -> Iterator[Problem]:
-    """Yield a problem for each ConfigMap that a policy of Kyverno names and that the cluster has
-    not, or that cannot be read.
+    """Yield a problem for each ConfigMap that a Kyverno policy names and that is missing or cannot
+    be read.
     """
     named: dict[str, Document] = {}
     for each in live.documents:
@@ -110,14 +111,14 @@ def _read(
 
 
 def _document(item: JSONObject, resource: Served) -> Document:
-    """Return the document of an object. Its file is the name by which kubectl gets it."""
+    """Return the document of an object. Its file is its name in kubectl."""
     document = document_of(item, resource)
     nowhere = Origin(Chunk("", "", NO_TEXT))
     return replace(document, file=f"{resource.label}/{document.name}", origin=nowhere)
 
 
 def _belonging(documents: Sequence[Document]) -> list[Document]:
-    """Return policies, and of the exceptions only those from one of them."""
+    """Return all policies, and the exceptions that belong to one of them."""
     policies = [each for each in documents if is_policy(each)]
     merged = {id(one) for each in policies for one in merged_into(each, documents)}
     return [
@@ -126,7 +127,7 @@ def _belonging(documents: Sequence[Document]) -> list[Document]:
 
 
 def _definitions(resources: Iterable[Served]) -> Iterator[Document]:
-    """Yield a definition for each custom kind: converters look up the resources of kinds in it."""
+    """Yield a definition for each custom kind, in which converters look up its resource."""
     kinds: dict[tuple[str, str], list[Served]] = {}
     for each in resources:
         if each.group not in BUILT_IN_GROUPS:

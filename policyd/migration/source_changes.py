@@ -1,4 +1,4 @@
-"""What changed at the sources since an earlier import. Reads no cluster and converts nothing."""
+"""Finds changes of the sources since an earlier import. Reads no cluster and converts nothing."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ ChangeState = Literal["new", "changed", "unchanged", "gone"]
 
 @dataclass(frozen=True, slots=True)
 class SourceChange:
-    """A source with what happened to it; ``why`` has the details. ``files`` are those that it was
+    """A source and its change; ``why`` has the details. ``files`` are the files that it was
     imported to.
     """
 
@@ -34,7 +34,7 @@ class EarlierImport:
                 self._known.setdefault(found.source, []).append((found, each.file))
 
     def change(self, one: Imported) -> SourceChange | None:
-        """Return what happened to the source of an import; None if it never was imported."""
+        """Return the change of the source of an import; None if it was never imported."""
         source = origin(one.source)
         before = self._known.get(source, [])
         files = _files(before)
@@ -50,8 +50,8 @@ class EarlierImport:
     def gone(
         self, sources: Collection[str], unread: Collection[str], namespaces: Sequence[str]
     ) -> Iterator[SourceChange]:
-        """Yield the sources that do not exist any more, of those that were read: not of the kinds
-        ``unread``, and only in ``namespaces`` if there are any.
+        """Yield the sources that no longer exist, except of the kinds ``unread``, and only in
+        ``namespaces`` if there are any.
         """
         for source, policies in self._known.items():
             kind, *within = source.split("/")[:-1] or [""]
@@ -62,9 +62,9 @@ class EarlierImport:
 
 def _difference(before: Provenance, now: Provenance) -> str:
     if not before.uid:
-        return "it was imported from a file, so it is not known what it was in the cluster"
+        return "it was imported from a file, so its original in the cluster is not known"
     if before.content != now.content and before.version == now.version:
-        return "what belongs to it changed, such as an exception"
+        return "a related object changed, such as an exception"
     if before.content != now.content:
         return f"its resourceVersion is {now.version}, and was {before.version}"
     return "" if before.uid == now.uid else "it was created again, with the same content"

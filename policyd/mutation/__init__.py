@@ -20,7 +20,7 @@ __all__ = [
     "Target",
 ]
 
-# Modules with one kind each, as ``KIND``: a new kind is a file and a line here.
+# Each module has one kind, named ``KIND``: a new kind is a file and a line here.
 MODULES = (
     "policyd.mutation.jsonpatch",
     "policyd.mutation.apply_configuration",

@@ -1,6 +1,6 @@
 """The mutation kind ApplyConfiguration: ``Object{...}`` merged like server-side apply."""
 
-from policyd._core.json.sizes import MAX_PATCH_BYTES, TOO_LARGE, json_bytes
+from policyd._core.json.sizes import MAX_PATCH_BYTES, TOO_LARGE, value_bytes
 from policyd._core.plan.mutators import DirectConfiguration
 from policyd._core.schema.list_items import MergeError
 from policyd._core.schema.merge import merge
@@ -41,14 +41,14 @@ class ApplyConfiguration:
             raise MutationError(
                 "type mismatch: ApplyConfiguration expression should evaluate to Object"
             )
-        size = json_bytes(value, MAX_PATCH_BYTES)
+        size = value_bytes(value, MAX_PATCH_BYTES)
         if size > MAX_PATCH_BYTES:
             raise MutationError(f"the expression makes {TOO_LARGE}")
         try:
             patch = object_value(value, sources, size)
         except ConversionError as error:
             raise MutationError(str(error)) from None
-        # The patch always has the object's kind, whatever it declares.
+        # The patch always has the object's kind, whatever it says.
         patch.pop("apiVersion", None)
         patch.pop("kind", None)
         merged = merged_object(obj, patch, mergeable(target))
@@ -56,7 +56,7 @@ class ApplyConfiguration:
 
 
 def mergeable(target: Target) -> KindSchema:
-    """Return the schema; without one, the API server's error: subresource kinds have none."""
+    """Return the schema, or raise the API server's error: subresource kinds have no schema."""
     schema, gvk = target.schema, target.gvk
     if schema is not None and schema.mergeable:
         return schema
@@ -71,7 +71,7 @@ def mergeable(target: Target) -> KindSchema:
 
 
 def merged_object(obj: JSONObject, patch: JSONObject, schema: KindSchema) -> JSONObject:
-    """Merge the patch; return ``obj`` itself if it changes nothing."""
+    """Merge the patch; return ``obj`` itself if nothing changes."""
     kind = schema.root.type
     if not flawless(patch, kind):
         check(patch, kind)

@@ -25,8 +25,8 @@ def decoded(
 ) -> JSONObject:
     """Return the patched object; StatusError 500 if it does not decode (conformance fact 53).
 
-    A missing apiVersion or kind is taken from ``before``. A changed one is always an error, but
-    errors of decoding the object as the new kind come first. ``given`` are the patch's values.
+    Takes a missing apiVersion or kind from ``before``. A changed one is always an error, but errors
+    of decoding the object as the new kind come first. ``given`` has the patch's values.
     """
     if not isinstance(patched, dict):
         raise undecodable(NO_KIND + NOT_A_STRUCT)

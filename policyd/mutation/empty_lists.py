@@ -1,8 +1,8 @@
 """Empty lists that ``Object{...}`` writes into custom resources: nil slices in Go.
 
-Kubernetes sees an empty list until the object is printed as JSON, where it is null: by a JSON Patch
-of a later mutation, and when the object is stored. The API server then drops a null that the schema
-of the custom resource does not allow (kube-apiserver, apiextensions-apiserver
+Kubernetes sees an empty list until a later JSON Patch or the storage prints the object as JSON,
+where the list is null. The API server then drops a null that the schema of the custom resource does
+not allow (kube-apiserver, apiextensions-apiserver
 ``pkg/apiserver/schema/defaulting/prunenulls.go``).
 """
 
@@ -17,7 +17,7 @@ _Parent = dict[str, Any] | list[Any]
 
 
 def printed(obj: JSONObject) -> JSONObject:
-    """Return the object as a JSON Patch sees it: with null for such lists."""
+    """Return the object as a JSON Patch sees it, with null for such lists."""
     if not contains(obj, EMPTY):
         return obj
     root: list[Any] = [obj]
@@ -30,8 +30,8 @@ def printed(obj: JSONObject) -> JSONObject:
 def stored(obj: JSON, structural: JSONObject | None) -> JSON:
     """Return the object as the API server stores it, of a kind with this structural schema.
 
-    A nullable field and one without a schema get null, a list in a list stays empty: the API server
-    would refuse null there. All others are left out.
+    A nullable field and a field without a schema get null. A list in a list stays empty, because
+    the API server would refuse null there. All other such lists are dropped.
     """
     if not contains(obj, EMPTY):
         return obj
@@ -49,10 +49,10 @@ def stored(obj: JSON, structural: JSONObject | None) -> JSON:
 def _empty_lists(
     root: list[Any], structural: JSONObject | None
 ) -> Iterator[tuple[Any, Any, JSONObject | None]]:
-    """Yield the place of each such list: the map or list that has it, copied, its key there, and
-    its schema. Without recursion: the object may have 1,000 levels.
+    """Yield the place of each such list: a copy of the map or list that has it, its key there, and
+    its schema. Does not recurse, because the object may have 1,000 levels.
     """
-    metadata: JSONObject = {"additionalProperties": {}}  # as if nothing in it could be null
+    metadata: JSONObject = {"additionalProperties": {}}  # as if it could contain no null
     schema = structural and {
         **structural,
         "properties": {**structural.get("properties", {}), "metadata": metadata},
@@ -70,7 +70,7 @@ def _empty_lists(
 
 
 def _below(schema: JSONObject | None, key: object) -> JSONObject | None:
-    """Return the schema of a member or an item; None without one."""
+    """Return the schema of a member or item, or None."""
     if not schema:
         return None
     if isinstance(key, int):

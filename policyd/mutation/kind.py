@@ -13,8 +13,8 @@ from policyd.mutation.schemas.schemas import Target
 
 
 class Mutator(Protocol):
-    """Applies the values of one kind of mutation. ``direct`` does the same where the kind has a Go
-    type and nothing is wrong, and notes what changes; None: there is no such form.
+    """Applies the values of one kind of mutation. ``direct`` is the form for valid values and kinds
+    with a Go type, which notes the changes, or None.
     """
 
     @property
@@ -30,11 +30,11 @@ class Mutator(Protocol):
         """Return the mutated object, or ``obj`` itself if nothing changed.
 
         ``value`` is the result of the expression, ``target`` the kind (``Schemas.target``).
-        ``sources`` are the trees that the expression could read: Kubernetes treats maps from
-        there and maps that the expression wrote differently; without ``sources`` all maps and
-        lists are accepted. ``obj`` is never changed; the result shares unchanged parts. Raises
-        MutationError (failurePolicy decides; the message follows "denied request: ") or StatusError
-        (the request fails).
+        ``sources`` are the trees that the expression could read: Kubernetes distinguishes their
+        maps from maps that the expression created. Without ``sources``, all maps and lists are
+        accepted. ``obj`` never changes; the result shares unchanged parts. Raises MutationError
+        (failurePolicy decides; the message follows "denied request: ") or StatusError (the request
+        fails).
         """
 
 
@@ -45,7 +45,7 @@ class MutationKind:
     ``field`` is the field of a mutation that holds it; ``about`` describes it in the JSON Schema.
     With a ``mutator`` it is ``{expression: CEL}``, the value has one of the types ``results``, and
     the mutator applies it; otherwise it is a tree, compiled as an overlay. ``kubernetes``:
-    MutatingAdmissionPolicy supports it, not only Policy. ``merges``: it needs the schema of the
+    MutatingAdmissionPolicy supports it too, not only Policy. ``merges``: it needs the schema of the
     object's kind.
     """
 

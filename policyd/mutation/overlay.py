@@ -2,8 +2,8 @@
 ``${CEL}``.
 
 ``overlays/tree`` reads it, ``overlays/binding`` binds it to a kind, ``_core/plan/overlay`` applies
-it. It has no mutator, because a mutator takes the value of an expression: the expressions of an
-overlay are evaluated only where needed.
+it. It has no mutator, because a mutator takes the value of an expression, and an overlay evaluates
+its expressions only where needed.
 """
 
 from policyd._core.plan import overlay as core
@@ -29,18 +29,18 @@ KIND = MutationKind(
 
 
 class Overlay:
-    """One overlay. It is bound to a kind in advance, or when the first object comes."""
+    """One overlay, bound to a kind in advance or at the first object."""
 
     def __init__(self, tree: Map, expressions: int, guard: Condition | None) -> None:
         self._tree = tree
         self._guards: Conditions = [((), guard)] if guard is not None else []
         self._expressions = expressions
         self._depth = len(tree.path)
-        # A schema is replaced when its CustomResourceDefinition is loaded again.
+        # Loading a CustomResourceDefinition again replaces its schema.
         self._bound: dict[Gvk, tuple[KindSchema, tuple[core.BoundOverlay, list[Fault]]]] = {}
 
     def bind(self, schema: KindSchema) -> list[Fault]:
-        """Return what does not fit the schema of a kind."""
+        """Return the faults that a kind's schema reveals."""
         return self._at(schema)[1]
 
     def bound(self, target: Target) -> core.BoundOverlay:

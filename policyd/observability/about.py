@@ -1,4 +1,4 @@
-"""What the log and the recent denials show of a request: who wanted what, but not the object."""
+"""The parts of a request that the log and the recent denials show: user and names, no objects."""
 
 import time
 from functools import lru_cache
@@ -13,8 +13,8 @@ Value = str | int | float | bool | list[str] | None
 
 
 class Named(NamedTuple):
-    """The names of a request and its object: plain strings, which keep nothing else alive. The
-    owner is there because controllers, not users, create most Pods.
+    """The names of a request and its object: plain strings, which keep nothing else alive. They
+    include the owner because controllers, not users, create most Pods.
     """
 
     uid: str
@@ -30,7 +30,7 @@ class Named(NamedTuple):
 
 
 def named(request: AdmissionRequest) -> Named:
-    """Return what names a request."""
+    """Return the names of a request."""
     name = object_name(request)
     return Named(
         request.uid,
@@ -69,19 +69,19 @@ def fields_of(request: Named, event: PolicyEvent) -> dict[str, Value]:
 
 
 def message_of_event(request: AdmissionRequest, event: PolicyEvent) -> str:
-    """Return the policy's own message. It is withheld if it may quote the value of a Secret or a
-    token; the reason of an exception is the policy's own.
+    """Return the policy's own message, withheld if it may quote the value of a Secret or a token.
+    The reason of an exception quotes no object.
     """
     return event.message if event.exception or not is_confidential(request) else WITHHELD
 
 
 def timestamp(seconds: float) -> str:
-    """Return a time as logs have it."""
+    """Return a time in the format of the log."""
     whole, milliseconds = divmod(int(seconds * 1000), 1000)
     return f"{_second(whole)}.{milliseconds:03}Z"
 
 
 @lru_cache(maxsize=4)
 def _second(seconds: int) -> str:
-    """Return a whole second; many lines are of the same one."""
+    """Return a whole second; cached, because many lines share it."""
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))

@@ -1,5 +1,5 @@
-"""The recent denials: what policies denied, or would have denied, in the order in which it
-happened. A bounded number of them, in memory; no objects, and nothing that refers to a request.
+"""The recent denials: requests that policies denied, or would have denied, in order. Keeps a
+bounded number in memory, without objects or references to requests.
 """
 
 from collections import deque
@@ -33,7 +33,7 @@ class _Noted(NamedTuple):
 
 
 class DenialHistory:
-    """The last denials of this process. ``always`` are fields of every one."""
+    """The last denials of this process. ``always`` are fields of every denial."""
 
     def __init__(self, clock: Callable[[], float] = time) -> None:
         self.always: dict[str, Value] = {}
@@ -41,12 +41,12 @@ class DenialHistory:
         self._noted: deque[_Noted] = deque(maxlen=MOST)
         # Microseconds since 1970, but never the same twice, even if the clock is set back.
         self._sequence = 0
-        # The last denial that is not here: it was dropped, or was before the start.
+        # The last missing denial: it was dropped, or was before the start.
         self._before = self._next(clock())
 
     def note(self, request: AdmissionRequest, event: PolicyEvent) -> None:
-        """Keep the event if a policy denied the request, or would have. It is on the path of the
-        request: what is shown is made when somebody reads it.
+        """Keep the event if a policy denied the request, or would have. Runs on the request path,
+        so the output is built only when it is read.
         """
         what = event.what
         if what == "error":
@@ -70,7 +70,7 @@ class DenialHistory:
         )
 
     def recent(self) -> RecentDenials:
-        """Return what is kept, the oldest first."""
+        """Return the kept denials, the oldest first."""
         rows = []
         for sequence, at, request, event, message in self._noted:
             fields = fields_of(request, event)
@@ -85,24 +85,14 @@ class DenialHistory:
 
 
 def _cut(request: Named) -> Named:
-    """Return it with strings of limited length."""
+    """Return the names with limited length."""
     size = len(request.uid) + len(request.namespace) + len(request.name) + len(request.user)
     size += len(request.owner) + len(request.generate_name) + len(request.sub_resource)
     group, version, resource = request.resource
     if size + len(group) + len(version) + len(resource) <= _MOST_CHARS:
         return request
-    return Named(
-        uid=_short(request.uid),
-        operation=request.operation,
-        resource=(_short(group), _short(version), _short(resource)),
-        sub_resource=_short(request.sub_resource),
-        namespace=_short(request.namespace),
-        name=_short(request.name),
-        generate_name=_short(request.generate_name),
-        owner=_short(request.owner),
-        user=_short(request.user),
-        dry_run=request.dry_run,
-    )
+    cut = Named._make(_short(each) if isinstance(each, str) else each for each in request)
+    return cut._replace(resource=(_short(group), _short(version), _short(resource)))
 
 
 def _short(string: str) -> str:

@@ -2,7 +2,7 @@
 
 If a log collector stalls, a reader goes away or the disk is full, log lines are lost but requests
 are still answered. Lost lines are counted, and once writing works again a line reports their
-number. Other processes may share standard error and must not find it non-blocking: hence a thread.
+number. It needs a thread because standard error must stay blocking: other processes may share it.
 """
 
 import os
@@ -13,15 +13,15 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
-# Bytes of lines that wait for the thread: about 10,000 denials.
+# Bytes of lines that may wait for the thread: about 10,000 denials.
 MAX_WAITING = 4 << 20
 # Bytes of one write.
 MAX_WRITE = 256 * 1024
 # Seconds between two writes: the lines of many requests need only one wake-up of the thread.
 REST_SECONDS = 0.02
-# Seconds after a write that failed.
+# Seconds of pause after a failed write.
 AGAIN_SECONDS = 0.5
-TOO_FAST = "lines came faster than they were written"
+TOO_FAST = "lines arrived faster than they could be written"
 
 
 class LogWriter:
@@ -32,7 +32,7 @@ class LogWriter:
         self._max_waiting = max_waiting
         self._loss_line: Callable[[int, str], bytes] = lambda _, __: b""
         self.lost = 0
-        self._reported = 0  # lost lines that the log reports
+        self._reported = 0  # lost lines that the log has reported
         self._why = TOO_FAST
         self._torn = False  # the last write ended within a line
         self._lines: deque[bytes] = deque()
@@ -44,7 +44,7 @@ class LogWriter:
         self._bell.acquire()
         self._asleep = False
         self._hurry = threading.Event()
-        # Held while lines are written: other processes that write to the same file wait.
+        # Held during writes: other processes that write to the same file wait.
         self.turn: AbstractContextManager[object] = nullcontext()
         if fd is not None:
             threading.Thread(target=self._run, name="log", daemon=True).start()
@@ -150,8 +150,8 @@ class LogWriter:
 
 
 def standard_error() -> int | None:
-    """The descriptor of standard error, or None if it is closed. Closed standard streams are opened
-    as /dev/null, so that no socket gets one of their numbers and is written to.
+    """The descriptor of standard error, or None if it is closed. Opens closed standard streams as
+    /dev/null, so that no socket gets their numbers and receives log lines.
     """
     missing = [fd for fd in (0, 1, 2) if not _is_open(fd)]
     for _ in missing:

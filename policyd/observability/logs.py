@@ -34,7 +34,7 @@ class Stream(Protocol):
 
 
 def log_form(given: str) -> str:
-    """Return the form of the log, by default text for a person at a terminal."""
+    """Return the form of the log; the default is text at a terminal, else JSON."""
     return given or ("text" if os.isatty(2) else "json")
 
 
@@ -44,7 +44,7 @@ def background_log(form: str) -> "tuple[Log, LogWriter]":
     log = Log(writer, log_form(form))
 
     def line(count: int, why: str) -> bytes:
-        message = f"{count} lines of this log are missing here: {why}"
+        message = f"{count} log lines are missing here: {why}"
         return log.line("warning", "log", message, {"lost": count})
 
     writer.report_losses(line)
@@ -52,7 +52,7 @@ def background_log(form: str) -> "tuple[Log, LogWriter]":
 
 
 class Log:
-    """Writes lines to a stream. No method raises: ``errors`` counts what could not be logged.
+    """Writes lines to a stream. No method raises: ``errors`` counts failures.
 
     Lines about policies stay in the buffer until ``flush``, so that many denials of one request
     need only one system call.
@@ -69,7 +69,7 @@ class Log:
         self._clock = clock
         self._waiting = False
         self.errors = RecordingErrors(self._report)
-        # Fields of every line: of several processes, the number of this one.
+        # Fields of every line: with several processes, the number of this one.
         self.always: dict[str, Value] = {}
 
     @unfailing("log")
@@ -104,8 +104,8 @@ class Log:
 
     @unfailing("log")
     def about(self, request: AdmissionRequest, event: PolicyEvent) -> None:
-        """Log what a policy decided about a request: a denial, a warning, an error, a conflict, an
-        exemption, or what it would have done but for its rollout.
+        """Log a policy's effect on a request: a denial, a warning, an error, a conflict, an
+        exemption, or the effect that its rollout prevented.
         """
         message = message_of_event(request, event)
         fields = fields_of(named(request), event)
@@ -113,7 +113,7 @@ class Log:
         self._waiting = True
 
     def _report(self, message: str, trace: str) -> None:
-        """Log that something could not be recorded; may fail."""
+        """Log a failure to record something; may fail."""
         self._put("error", "recording", message, {"traceback": trace})
         self._stream.flush()
 
@@ -169,13 +169,13 @@ def _text_line(head: dict[str, str], message: str, fields: dict[str, Value]) -> 
 
 
 def _plain(value: Value) -> str:
-    """The value without quotes if it is printable and has no quotes itself, else as JSON."""
+    """The value without quotes if it is printable and contains no quotes, else as JSON."""
     shown = value if isinstance(value, str) else orjson.dumps(value).decode()
     return shown if shown.isprintable() and '"' not in shown else orjson.dumps(shown).decode()
 
 
 def unhandled(log: Log) -> Callable[[asyncio.AbstractEventLoop, dict[str, Any]], None]:
-    """Return an exception handler of a loop. Errors of clients that disconnected are not logged."""
+    """Return a loop's exception handler, which does not log errors of disconnected clients."""
 
     def handle(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")

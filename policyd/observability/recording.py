@@ -1,22 +1,22 @@
-"""What records requests must not change their answers: whatever it raises ends here, counted.
+"""Keeps failures of recording away from responses: catches and counts all exceptions.
 
-The counts are the metric ``policyd_recording_errors_total``; one line a minute and part is logged.
+The counts are the metric ``policyd_recording_errors_total``; each part logs one line per minute.
 """
 
 from collections.abc import Callable
 from functools import wraps
 from traceback import format_tb
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, get_args
 
 from policyd.admission.recorder import RecordingPart
 from policyd.observability.throttle import Throttle
 
-PARTS: tuple[RecordingPart, ...] = ("recorder", "log", "denials", "events", "capture", "traces")
+PARTS: tuple[RecordingPart, ...] = get_args(RecordingPart)
 LINES_SECONDS = 60.0
 
 
 class RecordingErrors:
-    """Counts what could not be recorded, by part. ``report`` logs a message with a traceback."""
+    """Counts failures to record, by part. ``report`` logs a message with a traceback."""
 
     def __init__(self, report: Callable[[str, str], None]) -> None:
         self.counts: dict[str, int] = dict.fromkeys(PARTS, 0)
@@ -25,8 +25,8 @@ class RecordingErrors:
         self._noting = False
 
     def note(self, part: RecordingPart, error: Exception) -> None:
-        """Count an error, and log it if the log works. The message of the error is left out: it may
-        quote an object.
+        """Count an error, and log it if the log works, without its message, which may quote an
+        object.
         """
         self.counts[part] += 1
         if self._noting:  # the log failed to report what failed
@@ -47,7 +47,7 @@ _Method = TypeVar("_Method", bound=Callable[..., object])
 
 
 def unfailing(part: RecordingPart) -> Callable[[_Method], _Method]:
-    """Make a method return None where it would raise, and count that in ``self.errors``. It is for
+    """Make a method return None instead of raising, and count the error in ``self.errors``. For
     methods that may return None.
     """
 

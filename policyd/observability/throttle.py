@@ -5,9 +5,7 @@ from time import monotonic
 
 
 class Throttle:
-    """Decides whether something is logged now, each kind once in a period; remembers every kind of
-    event.
-    """
+    """Decides whether to log an event: each kind once in a period. Keeps every kind in memory."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = monotonic) -> None:
         self._seconds = seconds
@@ -17,7 +15,7 @@ class Throttle:
         ] = {}  # when it was last logged, and how often it happened since
 
     def count(self, kind: str) -> int:
-        """How often it happened since it was last logged, including now; 0: do not log it."""
+        """The number of events since the last logged one, including this one; 0: do not log it."""
         now = self._clock()
         logged_at, since = self._logged.get(kind, (float("-inf"), 0))
         if now - logged_at < self._seconds:
@@ -29,8 +27,8 @@ class Throttle:
 
 class LineLimit:
     """The same for kinds that clients choose: at most ``most`` lines of each group in a period,
-    each of another kind, so that one group cannot take the place of another. There are few groups;
-    kinds are forgotten after the period.
+    each of another kind, so that one group cannot displace another. There are few groups; kinds are
+    forgotten after the period.
     """
 
     def __init__(self, most: int, seconds: float, clock: Callable[[], float] = monotonic) -> None:
@@ -42,8 +40,8 @@ class LineLimit:
         self._suppressed = 0
 
     def take(self, group: Hashable, kind: Hashable) -> int | None:
-        """How many events, of all groups, were not logged since the last one that was; None: do not
-        log this one.
+        """The number of unlogged events of all groups since the last logged one; None: do not log
+        this one.
         """
         now = self._clock()
         if now - self._began >= self._seconds:

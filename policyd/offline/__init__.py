@@ -1,1 +1,1 @@
-"""Commands' work on policies and requests outside a server: explain, replay, coverage."""
+"""The work of commands on policies and requests outside a server: explain, replay, coverage."""

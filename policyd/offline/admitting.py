@@ -1,5 +1,5 @@
-"""Send one request through the webhooks as the API server does, first the mutating, then the
-validating one. For commands that do this with many objects; the responses are the server's.
+"""Send one request through the webhooks as the API server does, first mutating, then validating.
+For commands with many objects; the server would give the same responses.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -34,7 +34,7 @@ _EFFECTS: Mapping[str, Effect] = {"Deny": "deny", "Warn": "warn", "Audit": "audi
 class WebhookAnswer(NamedTuple):
     """One webhook's response. ``operations`` are its patch, ``after`` is the patched object.
 
-    If defaults are applied to a manifest, ``before`` and ``after`` are without them.
+    If a manifest gets defaults, ``before`` and ``after`` are without them.
     """
 
     webhook: Webhook
@@ -52,7 +52,7 @@ def in_turn(
     *,
     built: bool = True,
 ) -> Iterator[WebhookAnswer]:
-    """Call the webhooks one after the other: each gets the object as the previous one left it, and
+    """Call the webhooks one after another: each gets the object that the previous one returned, and
     a denial ends the sequence. Raises ReviewError if ``review`` is not an AdmissionReview.
     ``defaults`` and ``built`` are the same as in ``Turns``.
     """
@@ -63,11 +63,11 @@ def in_turn(
 
 
 class Turns:
-    """The requests of webhooks that are called one after the other. The caller calls them,
+    """The requests to webhooks that are called one after another. The caller calls them,
     synchronously or not, and adds each response before it takes the next request.
 
-    Like the API server, it applies ``defaults`` after each change, and before the first webhook if
-    the request was ``built`` from manifests, which lack them. None: it applies none.
+    Like the API server, applies ``defaults`` after each change, and before the first webhook if the
+    request was ``built`` from manifests, which lack them. None applies none.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Turns:
         return WebhookAnswer(self._webhook, response, before, operations, self._manifest)
 
     def _change(self, operations: list[JSONObject], after: JSON) -> list[JSONObject]:
-        """Take over the patched object; return the operations as they change the manifest."""
+        """Keep the patched object; return the operations that change the manifest."""
         request, defaults = self._request, self._defaults
         if defaults is not None and self._built:
             operations, self._manifest = defaults.changes(self._manifest, request.object, after)
@@ -118,10 +118,10 @@ class Turns:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One violation by a request. ``error``: the policy could not be evaluated. ``index``: of the
-    validation; 0 for other errors. ``rollout``: why it does not deny, for ``would_deny``.
-    ``field`` is the path of the field that it is about, in the object as it was given; empty if it
-    is the whole object or not known.
+    """One violation by a request. ``error``: the policy could not be evaluated. ``index`` is that
+    of the validation; 0 for other errors. ``rollout`` says why it does not deny, for
+    ``would_deny``. ``field`` is the path of its field in the given object; empty for the whole
+    object or if unknown.
     """
 
     policy: str
@@ -139,10 +139,10 @@ class Violation:
 class Admission:
     """The combined result of the webhooks for a request.
 
-    ``matched`` are the names of the policies that matched and have a binding. ``after`` is the
-    object with the ``patch`` of the mutating webhook. ``message`` is the denial's. ``ignored``:
-    errors that failurePolicy Ignore dropped. ``held``: mutations that a rollout did not apply.
-    ``seconds``: how long the decision took.
+    ``matched`` has the names of the policies that matched and have a binding. ``after`` is the
+    object with the ``patch`` of the mutating webhook. ``message`` is the denial's. ``ignored`` has
+    the errors that failurePolicy Ignore dropped, ``held`` the mutations that a rollout did not
+    apply. ``seconds`` is the time that the decision took.
     """
 
     allowed: bool
@@ -177,7 +177,7 @@ class Admitter:
     fields: FieldFinder | None = None
 
     def knowing(self, namespace: JSONObject) -> "Admitter":
-        """Return the same with one more Namespace object beside the sources'."""
+        """Return a copy with one more Namespace object than the sources have."""
         return replace(self, policies=self.policies.with_namespaces([namespace]), namespaces=None)
 
     def admit(

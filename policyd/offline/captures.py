@@ -1,4 +1,4 @@
-"""Read recorded reviews, one on each line. Parses none."""
+"""Read recorded reviews, one per line. Parses nothing."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

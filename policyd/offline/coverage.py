@@ -1,5 +1,5 @@
-"""Coverage of policies by the cases of suites: conditions, selectors and validations that were true
-and false; match rules, bindings, mutations, exceptions and audit annotations that applied.
+"""Coverage of policies by suite cases: conditions, selectors and validations that were true and
+false; match rules, bindings, mutations, exceptions and audit annotations that applied.
 
 Reads the outcomes from stories (``explaining.py``); requests that are not explained cost nothing.
 Prints nothing.
@@ -24,7 +24,7 @@ _PolicyKey = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of a policy, the outcomes that its cases should cover, and those they did not.
+    """One part of a policy, the outcomes that cases should cover, and those they missed.
 
     ``path`` is its field without ``spec``, ``name`` its own name, if it has one. A binding has a
     separate file.
@@ -148,7 +148,7 @@ def _parts(document: Document) -> Iterator[tuple[str, str, tuple[PartOutcome, ..
             yield f"{path}[{index}]", getattr(item, named, None) or "", wanted
 
 
-# The lists of spec: path, attribute, what names an item, and whether it is true or false.
+# The lists of spec: path, attribute, the name of an item, and whether it is true or false.
 _LISTS = (
     ("matchConditions", "match_conditions", "name", True),
     ("validations", "validations", "name", True),

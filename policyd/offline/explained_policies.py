@@ -1,5 +1,5 @@
-"""The policies that a suite tests, explained: the responses are the policies' own, and the
-story of each call goes to a function. Slower than ``suite_policies``; off the request path.
+"""The policies that a suite tests, with explanations: responds like the policies, and passes the
+story of each call to a function. Slower than ``suite_policies``; off the request path.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ TakeStory = Callable[[WebhookStory], None]
 
 @dataclass(frozen=True, slots=True)
 class ExplainedPolicies:
-    """Responds as ``SuitePolicies`` does; ``take`` gets the story of each webhook."""
+    """Responds like ``SuitePolicies``; ``take`` gets the story of each webhook."""
 
     explainer: Explainer
     take: TakeStory

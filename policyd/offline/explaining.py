@@ -1,6 +1,6 @@
-"""Explain how policies decided one review: why a policy applied, or did not. The usual engine
-evaluates policies with traced programs; the response is the untraced policies' own, and an
-explanation with another response is a bug in policyd.
+"""Explain how policies decided one review: why each policy applied or did not. The usual engine
+evaluates policies with traced programs; untraced policies give the response, and a different
+response from the traced ones is a bug in policyd.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -50,7 +50,7 @@ class Explainer:
         return cls(plain, documents, TracedPolicies.of_sources(sources))
 
     def knowing(self, *namespaces: JSONObject) -> "Explainer":
-        """Return the same with more Namespace objects."""
+        """Return a copy with more Namespace objects."""
         return self.changed(lambda policies: policies.with_namespaces(namespaces))
 
     def changed(self, change: Callable[[CompiledPolicySet], CompiledPolicySet]) -> "Explainer":
@@ -66,8 +66,8 @@ class Explainer:
         defaults: Defaults | None = None,
         built: bool = True,
     ) -> list[WebhookStory]:
-        """Return the stories of the webhooks, called one after the other as the API server does:
-        the validating one sees the object that the mutating one returned. A denial is the last.
+        """Return the stories of the webhooks, called one after another as by the API server:
+        validation sees the object that mutation returned, and a denial ends the sequence.
         ``defaults`` and ``built`` are the same as in ``Turns``.
 
         Raises ReviewError.
@@ -89,9 +89,7 @@ class Explainer:
         defaults: Defaults | None = None,
         built: bool = True,
     ) -> Iterator[tuple[WebhookAnswer, WebhookStory]]:
-        """Do the same as ``explain``, with the response of each webhook; ``recorder`` gets what
-        happens.
-        """
+        """Like ``explain``, but with the response of each webhook; ``recorder`` gets the events."""
         policies: list[tuple[PolicyStory, ...]] = []
 
         def call(request: AdmissionRequest, webhook: Webhook) -> AdmissionResponse:
@@ -142,9 +140,9 @@ class Explainer:
 
 
 class _Sent(NamedTuple):
-    """The request when policies were first matched. ``pod_view``: with the Pod of its template as
-    its object. ``matched`` are the matching policies, some of which see only the template.
-    ``reads`` are the other objects that policies saw.
+    """The request when policies were first matched. ``pod_view`` is the request with the Pod of its
+    template as its object. ``matched`` are the matching policies, some of which see only the
+    template. ``reads`` has the other objects that policies saw.
     """
 
     policies: CompiledPolicySet

@@ -1,5 +1,4 @@
-"""Find the field that each finding of a request is about, as a path in the manifest. Decides
-nothing.
+"""Find the manifest field that each finding of a request is about. Decides nothing.
 
 A pattern reports the field that does not fit. The field of a false expression follows from a
 second evaluation, which records the fields that the expression reads.
@@ -31,8 +30,8 @@ _Key = tuple[tuple[str, str], str | None, int, str, bool]
 
 @dataclass(frozen=True, slots=True)
 class WebhookFindings:
-    """The findings of a webhook's policies in a request. ``fields``: the path of the field that
-    each finding is about; empty if it is not known, or was not looked for.
+    """The findings of a webhook's policies in a request. ``fields`` has the path of the field that
+    each finding is about; empty if unknown or not searched for.
     """
 
     request: AdmissionRequest
@@ -43,7 +42,7 @@ class WebhookFindings:
 
 
 class FieldFinder:
-    """Finds fields with the policies that ``make`` returns; it is called if they are needed."""
+    """Finds fields with the policies that ``make`` returns, which is called only if needed."""
 
     def __init__(self, make: Callable[[], TracedPolicies]) -> None:
         self._make = make
@@ -59,14 +58,14 @@ class FieldFinder:
         lookups: LookupSources,
         only: PolicyFilter | None = None,
     ) -> WebhookFindings:
-        """Return the findings with their fields. ``manifest`` is the object as it was given, which
-        is not the request's if policies or defaults changed it.
+        """Return the findings with their fields. ``manifest`` is the given object, which differs
+        from the request's if policies or defaults changed it.
         """
         names = {each.policy.name for each in found.findings if not _is_of_pattern(each)}
         names |= {each.policy for each in found.ignored}
 
         def chosen(policy: CompiledPolicy) -> bool:
-            # Other mutations may have made the value that a mutation fails on.
+            # Other mutations may have created the value at which a mutation fails.
             needed = found.webhook == "mutate" or policy.name in names
             return needed and (only is None or only(policy))
 
@@ -110,7 +109,7 @@ def _is_of_pattern(finding: Finding) -> bool:
 
 
 def _of_visit(visit: Visit, manifest: JSON) -> Iterator[tuple[Finding, str]]:
-    """Yield the field of each finding of a visit, also of those that are ignored."""
+    """Yield the field of each finding of a visit, including ignored ones."""
     within = tuple(filter(None, visit.within.split(".")))
     for step in within:
         manifest = _held(manifest, step)
@@ -121,8 +120,8 @@ def _of_visit(visit: Visit, manifest: JSON) -> Iterator[tuple[Finding, str]]:
 
 
 def field_of(finding: Finding, visit: Visit) -> str:
-    """Return the field that a finding of a visit is about, in the object of the request; empty if
-    it is not known.
+    """Return the field, in the request's object, that a finding of a visit is about; empty if
+    unknown.
     """
     path = None if _is_of_pattern(finding) else _path(finding, visit)
     within = filter(None, visit.within.split("."))
@@ -130,7 +129,7 @@ def field_of(finding: Finding, visit: Visit) -> str:
 
 
 def _path(finding: Finding, visit: Visit) -> FieldPath | None:
-    """Return the same in the object that the policy sees; None if it is not known."""
+    """Return that field in the object that the policy sees; None if unknown."""
     reads = next((each.root.reads for each in _expressions(finding, visit)), NOTHING)
     return visit.fields.about(reads) if reads else None
 
@@ -150,15 +149,15 @@ def _expressions(finding: Finding, visit: Visit) -> Iterator[Steps]:
 
 
 def in_manifest(path: FieldPath, seen: JSON, manifest: JSON) -> FieldPath:
-    """Return a path in the object that a policy sees as a path in the manifest: up to a list if it
-    is not certain which of its items is meant, as policies may have added or moved some.
+    """Return a path in the object that a policy sees as a path in the manifest. It ends at a list
+    whose item is uncertain, because policies may have added or moved items.
     """
     made: FieldPath = ()
     for step in path:
         at: str | int | None = step
         if isinstance(seen, list) and str(step).isdigit():
             items = manifest if isinstance(manifest, list) else []
-            # A list that was not given cannot be confused with another list.
+            # The path of a list that was not given is unambiguous.
             at = int(step) if manifest is None else _index(int(step), seen, items)
         if at is None:
             break
@@ -168,7 +167,7 @@ def in_manifest(path: FieldPath, seen: JSON, manifest: JSON) -> FieldPath:
 
 
 def _index(index: int, seen: list[JSON], given: list[JSON]) -> int | None:
-    """Return the index of the item of a list as it was given; None if that is not certain."""
+    """Return the index of an item in the given list; None if uncertain."""
     if index >= len(seen):
         return index if len(seen) == len(given) else None
     item = seen[index]

@@ -1,5 +1,5 @@
-"""What has no effect on an answer: errors that a failurePolicy of Ignore drops, and mutations that
-rollouts do not apply. Decides nothing.
+"""Events without an effect on the answer: errors that failurePolicy Ignore drops, and mutations
+that rollouts do not apply. Decides nothing.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ class EffectRecorder(Recorder):
         self.held: list[UnappliedMutation] = []
 
     def happened(self, request: AdmissionRequest, event: PolicyEvent) -> None:
-        """Record an error, or a mutation that is not applied."""
+        """Record an error or a mutation that is not applied."""
         if event.what == "error":
             self._errors.append(IgnoredError(event.policy, event.message))
         elif event.what == "would_mutate":

@@ -1,7 +1,7 @@
-"""Explain why the match rules of a policy or binding match a request, or do not. Evaluates nothing.
+"""Explain why the match rules of a policy or binding match a request or not. Evaluates nothing.
 
-Each part is checked with the core's own matcher, by rules that contain only that part, so the
-explanation cannot differ from the decision.
+The core's matcher checks each part by rules with only that part, so the explanation cannot differ
+from the decision.
 """
 
 from collections.abc import Iterator
@@ -27,8 +27,8 @@ _PARTS = ("operations", "apiGroups", "resources", "apiVersions", "scope", "resou
 
 @dataclass(frozen=True, slots=True)
 class MatchReason:
-    """Why something applies or does not. ``place`` is the deciding field (``resourceRules[0]``,
-    ``namespaceSelector``); ``more`` are further lines.
+    """Why something applies or not. ``place`` is the deciding field (``resourceRules[0]``,
+    ``namespaceSelector``); ``more`` has further lines.
     """
 
     applies: bool
@@ -38,7 +38,7 @@ class MatchReason:
 
 
 def why(constraints: JSONObject, view: MatchInput) -> MatchReason:
-    """Return why these MatchResources (plain JSON) match the request, or do not."""
+    """Return why these MatchResources (plain JSON) match the request or not."""
     if view.never_matched:
         group, _, resource = view.request_resource
         named = f"{resource}.{group}" if group else resource
@@ -77,7 +77,7 @@ def _ruled(rules: list[JSONObject], policy: str, view: MatchInput) -> MatchReaso
 
 
 def _as_other(hit: Hit, view: MatchInput) -> str:
-    """Return what the policy sees when its rule names an equivalent resource."""
+    """Describe what the policy sees when its rule names an equivalent resource."""
     if hit.resource == view.request_resource:
         return ""
     group, version, resource = hit.resource
@@ -135,9 +135,9 @@ def _selected(constraints: JSONObject, view: MatchInput) -> MatchReason | None:
 
 
 def _seen(place: str, selector: JSONObject, view: MatchInput) -> Iterator[str]:
-    """Yield the labels that a selector checked, and its requirements that they do not meet."""
+    """Yield the labels that a selector checked, and the requirements that they fail."""
     if place == "namespaceSelector":
-        labels = view.labels_for_namespace_selector()
+        labels = view.labels_of_namespace()
         yield f"labels of namespace {view.namespace or view.name!r}: {_labels_text(labels)}"
         yield from _unmet(selector, labels)
         return

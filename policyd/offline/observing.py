@@ -24,7 +24,7 @@ from policyd.policy.compile.exemptions import Exemption
 
 @dataclass(slots=True)
 class Notes:
-    """The record of one policy so far; ``findings`` and ``ignored`` are those outside of visits."""
+    """The record of one policy so far; ``findings`` and ``ignored`` are outside of visits."""
 
     visits: list[Visit] = field(default_factory=list)
     bindings: list[tuple[str, bool]] = field(default_factory=list)
@@ -36,8 +36,8 @@ class Notes:
 
 
 class StoryObserver(Observer):
-    """Records all policies of one request. ``tracer`` records their expressions. ``brief``: keep
-    only those that failed, or were false.
+    """Records all policies of one request. ``tracer`` records their expressions; ``brief`` keeps
+    only expressions that failed or were false.
     """
 
     def __init__(self, tracer: Tracer, *, brief: bool = False) -> None:
@@ -48,7 +48,7 @@ class StoryObserver(Observer):
         # Since the last visit: findings and whether each counts, and the effects of mutations.
         self._found: list[tuple[Finding, bool]] = []
         self._applied: list[Applied] = []
-        # By the identity of a subject, which is kept with them.
+        # By the identity of a subject, which is kept alive here.
         self._fields: dict[int, tuple[Subject, ObjectFields]] = {}
 
     def of(self, policy: CompiledPolicy) -> Notes:
@@ -132,7 +132,7 @@ class StoryObserver(Observer):
         )
 
     def _fields_of(self, subject: Subject) -> ObjectFields:
-        """Return the fields of the object that policies see; many see the same."""
+        """Return the fields of the object that policies see, which many policies share."""
         if id(subject) not in self._fields:
             fields = ObjectFields("object", subject.object)
             if subject.object is None:

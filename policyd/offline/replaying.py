@@ -2,7 +2,7 @@
 files.
 
 A recorded line is an AdmissionReview with a request. ``policyd serve --capture`` adds the response
-and, under ``captured``, the webhook; reviews recorded otherwise have neither.
+and, under ``captured``, the webhook; other recorders add neither.
 """
 
 import re
@@ -41,9 +41,9 @@ _WEBHOOKS: Mapping[JSON, tuple[Webhook, ...]] = {"mutate": ("mutate",), "validat
 @dataclass(frozen=True, slots=True)
 class ComparedDecision:
     """The comparable part of a response; ``reasons`` are the texts of a denial's causes. ``held``
-    are the decisions that rollouts do not enforce, ``would_deny`` and ``would_mutate``, each with
-    its policy as audit annotations name it. ``unknown`` are the policies whose reads were not
-    recorded, with the reason: what they decide is not compared.
+    has the decisions that rollouts do not enforce, ``would_deny`` and ``would_mutate``, each with
+    its policy's name in audit annotations. ``unknown`` has the policies whose reads were not
+    recorded, with the reason: their decisions are not compared.
     """
 
     allowed: bool
@@ -60,8 +60,8 @@ class ComparedDecision:
 
 @dataclass(frozen=True, slots=True)
 class DecisionChange:
-    """One difference between two decisions, and its message. ``policy`` is empty if it belongs to
-    no single policy. ``now enforced``: a denial that was ``would_deny``.
+    """One difference between two decisions, and its message. ``policy`` is empty if no single
+    policy caused it. ``now enforced``: a denial that was ``would_deny``.
     """
 
     what: What
@@ -71,9 +71,9 @@ class DecisionChange:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A line of a capture. ``response`` is None if none was recorded. For ``redacted`` requests the
-    policies' own messages and the mutated objects are not compared. ``reads`` is what policies saw
-    of other objects.
+    """A line of a capture. ``response`` is None if none was recorded. For ``redacted`` requests,
+    the policies' own messages and the mutated objects are not compared. ``reads`` has the other
+    objects that policies saw.
     """
 
     review: JSONObject
@@ -210,7 +210,7 @@ def _differences(before: ComparedDecision, after: ComparedDecision) -> list[Deci
 def _mutations(
     before: frozenset[str], after: frozenset[str], differs: bool
 ) -> Iterator[DecisionChange]:
-    """Yield what happened to mutations that were not applied, or are not any more."""
+    """Yield the differences of mutations that were not applied, or are no longer applied."""
     new, gone = after - before, before - after
     if differs:
         yield from _each_named("now enforced", "its mutation is applied", gone)
@@ -230,7 +230,7 @@ def _held_in(admission: Admission) -> Iterator[tuple[str, str]]:
 
 
 def _annotated(annotations: JSON) -> Iterator[tuple[str, str]]:
-    """Yield the same from the audit annotations of a response."""
+    """Yield the held decisions in the audit annotations of a response."""
     for key, value in annotations.items() if isinstance(annotations, dict) else ():
         decision = str(value).partition(":")[0]
         if key.startswith(_ANNOTATION) and decision in _HELD:
@@ -238,7 +238,7 @@ def _annotated(annotations: JSON) -> Iterator[tuple[str, str]]:
 
 
 def _in_annotations(policy: str) -> str:
-    """Return the name of a policy as the key of an annotation has it: a long one is cut."""
+    """Return the name of a policy as in annotation keys, which cut long names."""
     return annotation_key(f"{_ANNOTATION}{policy}").removeprefix(_ANNOTATION)
 
 
@@ -259,7 +259,7 @@ def _each(what: What, texts: AbstractSet[str], prefix: str = "") -> list[Decisio
 
 
 def _policy_in(text: str) -> str:
-    """Return the policy of a denial or warning: every one begins with its name in quotes."""
+    """Return the policy of a denial or warning, which begins with its name in quotes."""
     named = _NAMED.search(text)
     return named.group(1) if named else ""
 

@@ -1,4 +1,4 @@
-"""The steps of one request's decision, as data. ``observing.py`` records them, the command line
+"""The steps of one request's decision, as data. ``observing.py`` records and the command line
 prints them.
 """
 
@@ -40,9 +40,9 @@ class Visit:
     """A policy evaluated under one binding and param: every expression that ran, in order.
 
     ``validates``: by the validating webhook, the only one that checks patterns. ``again``:
-    reinvoked because a later policy changed the object. ``lifted`` are the validations that
-    exceptions lift. ``ignored`` are errors that failurePolicy Ignore lets pass. ``fields``: of the
-    object that the policy sees, which is ``within`` the object of the request.
+    reinvoked because a later policy changed the object. ``lifted`` has the validations that
+    exceptions lift, ``ignored`` the errors that failurePolicy Ignore lets pass. ``fields`` belong
+    to the object that the policy sees, which is at ``within`` in the request's object.
     """
 
     binding: str
@@ -79,10 +79,10 @@ def is_about(finding: Finding, each: Steps) -> bool:
 class PolicyStory:
     """One policy and one webhook: why it matched or not, and its findings.
 
-    ``bindings`` are those that were tried, with the reason; ``findings`` those outside of visits,
-    errors of the configuration. ``exceptions`` are the names of those that applied. ``stage``:
-    whether its rollout enforces it for the request; None without a rollout. ``reads`` are the other
-    objects that it saw.
+    ``bindings`` has the tried bindings with the reasons, ``findings`` those outside of visits:
+    errors of the configuration. ``exceptions`` has the names of the exceptions that applied.
+    ``stage``: whether its rollout enforces it for the request; None without a rollout. ``reads``
+    has the other objects that it saw.
     """
 
     policy: CompiledPolicy
@@ -154,5 +154,5 @@ class WebhookStory:
     after: JSON = None
 
     def only(self, name: str) -> "WebhookStory":
-        """Return the same with one policy."""
+        """Return the story of one policy only."""
         return replace(self, policies=tuple(p for p in self.policies if p.policy.name == name))

@@ -1,4 +1,4 @@
-"""The policies that a suite tests, in the form that the suite runner takes. Runs no cases."""
+"""The policies that a suite tests, in the form that the suite runner expects. Runs no cases."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -26,8 +26,8 @@ from policyd.policy.suite.state import CaseState
 
 
 class SuitePolicies:
-    """Compiled policies that respond to the requests of cases: as if every rollout were over, or,
-    if ``staged``, as configured with none over.
+    """Compiled policies that respond to the requests of cases: as if every rollout were over or, if
+    ``staged``, as configured with no rollout over.
     """
 
     def __init__(
@@ -121,15 +121,15 @@ class CaseNotes(Recorder):
 
 
 def at_stage(compiled: CompiledPolicySet, *, staged: bool) -> CompiledPolicySet:
-    """Return the same policies with all rollouts over, or with none over. Their reads find what is
-    among the policies and the objects of the case.
+    """Return the same policies with all rollouts over, or with none over. Their reads find objects
+    among the policies and in the case.
     """
     return (compiled.staged if staged else compiled.enforced).reading(())
 
 
 def with_state(compiled: CompiledPolicySet, state: CaseState) -> CompiledPolicySet:
     """Return the same policies with the namespaces and objects of a case. Definitions among the
-    objects count as the policies'.
+    objects count as part of the policies.
     """
     compiled = compiled.with_definitions(definitions_among(state.objects))
     compiled = compiled.with_namespaces(state.namespaces)
@@ -142,7 +142,7 @@ def with_state(compiled: CompiledPolicySet, state: CaseState) -> CompiledPolicyS
 
 
 def authorizer_in(state: CaseState, usual: Authorizer | None) -> Authorizer | None:
-    """Return the authorizer of a case: its own, or the ``usual`` one of its suite."""
+    """Return the authorizer of a case: its own, or the suite's ``usual`` authorizer."""
     return usual if state.authorizer is None else StaticAuthorizer(state.authorizer)
 
 
@@ -151,8 +151,8 @@ def together(
     notes: CaseNotes | None = None,
     defaults: Defaults | None = None,
 ) -> CaseAnswer:
-    """Combine the responses of the webhooks, and what was noted about them, into the form that a
-    case of a suite checks.
+    """Combine the responses of the webhooks and the notes about them into the form that a suite's
+    case checks.
     """
     warnings: list[str] = []
     annotations: dict[str, str] = {}

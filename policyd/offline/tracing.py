@@ -1,4 +1,4 @@
-"""Evaluate a request with policies whose programs record what they read. Reports nothing."""
+"""Evaluate a request with policies whose programs record their reads. Reports nothing."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class TracedPolicies:
 
     @classmethod
     def of_sources(cls, sources: Sources) -> "TracedPolicies":
-        """Return the policies of these sources, those with problems included."""
+        """Return the policies of these sources, including those with problems."""
         tracer = Tracer()
         return cls(compiler.compile_sources(sources, tracer=tracer), tracer)
 
@@ -59,8 +59,8 @@ class TracedEvaluation:
     def run(
         self, *, brief: bool = False
     ) -> tuple[AdmissionResponse, Mapping[tuple[str, str], Notes]]:
-        """Return the response, and what was recorded of each policy, by its ``sort_key``.
-        ``brief``: only of expressions that failed, or were false.
+        """Return the response and the record of each policy, by its ``sort_key``. ``brief``:
+        records only expressions that failed or were false.
         """
         applicable = self.applicable
         observer = StoryObserver(self.traced.tracer, brief=brief)

@@ -1,6 +1,4 @@
-"""What policies read of the namespaces of requests that is not known offline. Evaluates no
-expression.
-"""
+"""Finds policies that read unknown parts of the requests' namespaces. Evaluates no expression."""
 
 from collections.abc import Collection, Iterator
 from typing import Literal
@@ -21,8 +19,8 @@ PARTS: tuple[NamespacePart, ...] = ("labels", "annotations", "other fields")
 
 
 class UnknownNamespaces:
-    """Collects, over requests, the ``names`` of namespaces that are not known and the names of the
-    policies that read each part of them. ``given``: the parts that are known of every namespace.
+    """Collects, over requests, the ``names`` of unknown namespaces and the policies that read each
+    part of them. ``given`` has the parts that are known of every namespace.
     """
 
     def __init__(self, policies: CompiledPolicySet, given: Collection[NamespacePart]) -> None:
@@ -32,7 +30,7 @@ class UnknownNamespaces:
         self.readers: dict[NamespacePart, dict[str, None]] = {}
 
     def add(self, review: JSONObject | bytes) -> None:
-        """Add what policies that match a request read. Raises ReviewError."""
+        """Add the reads of policies that match a request. Raises ReviewError."""
         request = decode(review)
         name = request.namespace
         if not name or request.is_namespace or name in self._policies.namespaces:
@@ -43,7 +41,7 @@ class UnknownNamespaces:
                 self.readers.setdefault(part, {})[policy.name] = None
 
     def _read(self, request: AdmissionRequest) -> Iterator[tuple[CompiledPolicy, NamespacePart]]:
-        """Yield the policies that read the namespace of a request, with what they read."""
+        """Yield the policies that read a request's namespace, with the parts that they read."""
         policies = self._policies
         subjects = Subjects(
             request, policies.namespaces, schemas=policies.schemas, reads=policies.reads
@@ -63,7 +61,7 @@ class UnknownNamespaces:
     def _selects(
         self, policy: CompiledPolicy, request: AdmissionRequest, subjects: Subjects
     ) -> bool:
-        """Whether the labels of the namespace decide if the policy matches."""
+        """Whether the match of the policy depends on the namespace's labels."""
         asked = _AskedLabels(self._policies.namespaces)
 
         def view(obj: JSON, old: JSON) -> MatchInput:
@@ -91,7 +89,7 @@ class _AskedLabels:
 
 def _parts(fields: Collection[tuple[str, ...]]) -> Iterator[NamespacePart]:
     """Yield the parts that these fields of ``namespaceObject`` belong to."""
-    # Besides reads of its fields, it is read as a whole only to compare it with null.
+    # Apart from its fields, expressions read it as a whole only to compare it with null.
     for path in [each for each in fields if each] or fields:
         if path in ((), ("metadata",)):
             yield from PARTS

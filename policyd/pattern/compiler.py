@@ -52,7 +52,7 @@ def compile_any_pattern(trees: list[JSON]) -> AnyPattern:
 
 
 class _Compiler:
-    """``below_condition``: a list must have an item that applies; an empty list does not hold."""
+    """``below_condition``: a list needs an item that applies; an empty list does not hold."""
 
     def __init__(self) -> None:
         self.faults: list[Fault] = []

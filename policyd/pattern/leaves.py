@@ -19,9 +19,9 @@ from policyd._core.pattern.leaves import (
 from policyd._core.pattern.strings import amount_of
 
 _OPERATORS = (">=", "<=", ">", "<", "!")
-# Spellings that people use in place of an operator.
+# Spellings that people use instead of an operator.
 _MISTAKEN = {"=<": "<=", "=>": ">=", "==": "", "!=": "!", "≤": "<=", "≥": ">=", "≠": "!"}
-# What people write in place of & and |.
+# Spellings that people use instead of & and |.
 _SIGNS = {
     **dict.fromkeys(("and", "AND", "&&"), " & "),
     **dict.fromkeys(("or", "OR", "||", ","), " | "),
@@ -29,7 +29,7 @@ _SIGNS = {
 _WORDS = re.compile(r"((?<=\S)\s++(?:and|AND|&&|or|OR|\|\|)\s++(?=\S)|(?<=\S)\s*+,\s*+(?=\S))")
 _NUMBERLIKE = r"[+-]?\d++(?:\.\d++)?[A-Za-zµ]*+(?:\d++(?:\.\d++)?[A-Za-zµ]++)*+"
 _RANGE = re.compile(rf"({_NUMBERLIKE})\s*(!?)-\s*({_NUMBERLIKE})")
-# Kyverno's variables and its references to other fields, which would be plain strings here.
+# Kyverno's variables and references to other fields, which would be plain strings here.
 _REFERENCE = re.compile(r"\$\([<>=!]*\.{0,2}/")
 _AMOUNTS = "an amount is a number, a quantity (100Mi, 500m) or a duration (1h30m)"
 
@@ -39,7 +39,7 @@ class LeafError(ValueError):
 
     @property
     def hint(self) -> str:
-        """Return what to write instead."""
+        """Return a replacement."""
         return str(self.args[1])
 
 
@@ -118,25 +118,25 @@ def _joined_hint(text: str) -> str:
 
 
 def joined(text: str) -> str:
-    """Return a string with the operators of patterns in place of words and commas between its
-    terms; empty if there are none.
+    """Return a string with operators instead of the words and commas between its terms; empty if it
+    has none.
     """
     written = _WORDS.sub(lambda found: _SIGNS[found[1].strip()], text)
     if written == text:
         return ""
     if all(term.lstrip().startswith("!") for term in written.split("|")):
-        return written.replace("|", "&")  # of two different strings, each is not one of them
+        return written.replace("|", "&")  # every string differs from one of two different strings
     return written
 
 
 def operation(term: str) -> tuple[str, str]:
-    """Return the operator of a term, empty if it has none, and what stands behind it."""
+    """Return the operator of a term, or "", and its operand."""
     operator = next((each for each in _OPERATORS if term.startswith(each)), "")
     return operator, term[len(operator) :].strip()
 
 
 def _range(text: str) -> RangeTerm | None:
-    """Parse a range; None for a string that only resembles one."""
+    """Parse a range; None for a string that only looks like one."""
     found = _RANGE.fullmatch(text)
     if found is None:
         return None

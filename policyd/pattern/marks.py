@@ -20,11 +20,11 @@ class Mark(Enum):
 
 
 _MARKED = re.compile(r"(?P<mark>[^\w\s()]*+|[A-Za-z])\((?P<name>.*)\)", re.DOTALL)
-# A bracket that is not closed, or never opened, and blanks around a mark.
+# An unclosed or unopened bracket, and blanks around a mark.
 _BROKEN = re.compile(
     r"\s*+[^\w\s()]*+\s*+\(.*|\s*+[A-Za-z]\s*+\([^)]*|\s*+[A-Za-z]\s++\(.*\)|[^()]*\)\s*", re.DOTALL
 )
-_SIGNS = ("<", "=", "^", "+")  # which no name of a field begins with
+_SIGNS = ("<", "=", "^", "+")  # no field name begins with these
 _MARKS = {mark.value: mark for mark in Mark if mark is not Mark.NONE}
 KNOWN = "(key), =(key), ^(key), X(key), <(key), +(key)"
 
@@ -61,7 +61,7 @@ def split(key: str) -> tuple[Mark, str]:
 
 
 def split_if_known(key: str) -> tuple[Mark | None, str]:
-    """Return the same; None and the whole key if it only looks marked, an error of the policy."""
+    """Like ``split``; None and the whole key if it only looks marked, which is a policy error."""
     try:
         return split(key)
     except UnknownMark:

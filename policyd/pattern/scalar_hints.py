@@ -1,4 +1,4 @@
-"""What to write in place of a YAML scalar of another type. Reads no documents."""
+"""Replacements for YAML scalars of the wrong type. Reads no documents."""
 
 UNQUOTED = "YAML reads this as a boolean or number: put it in quotes"
 _BOOLEANS = {
@@ -8,8 +8,8 @@ _BOOLEANS = {
 
 
 def unquoted_hint(value: object, *, number: bool) -> str:
-    """Return what to write for a string where a boolean, or a number, is expected; empty if
-    nothing is close.
+    """Return a replacement for a string where a boolean or a number is expected; empty if nothing
+    is close.
     """
     if not isinstance(value, str):
         return ""

@@ -1,4 +1,4 @@
-"""Choose for each policy whether the API server or the webhook enforces it. No I/O.
+"""Chooses for each policy whether the API server or the webhook enforces it. No I/O.
 
 ``auto`` chooses by measured CPU time of the API server and policyd together, for the creation of a
 Pod. A webhook call costs about 1,000 µs (1,600 if it mutates), 600 of them the API server's own,
@@ -25,8 +25,8 @@ from policyd.webhooks.needs.webhook_needs import Shared, WebhookNeed, needs_of, 
 
 
 class Overlaps:
-    """The policies by the requests that they match. Versions do not count: an object that is
-    matched in one version is matched in all.
+    """The policies by the requests that they match. Versions do not count: an object that matches
+    in one version matches in all.
     """
 
     def __init__(self, needs: Sequence[WebhookNeed], shared: Shared) -> None:
@@ -76,7 +76,7 @@ class Overlaps:
 
 # From this version the API server evaluates validations without converting the object first.
 CHEAP_VALIDATION = KubernetesVersion(1, 37)
-# So many validating policies for the same resources cost the API server as much as a webhook call.
+# The number of validating policies for the same resources that cost as much as a webhook call.
 MOST_VALIDATING = 48
 _SHOWN = 3  # names of other policies in a reason
 
@@ -88,16 +88,14 @@ def choose(
     mode: PlacementMode,
     refused: Mapping[PolicyPart, str] | None = None,
 ) -> Placement:
-    """Choose for every part of every policy. ``exports`` are the policies'; ``refused``
-    says which parts the API server of this cluster refused before, and why.
+    """Choose for every part of every policy. ``exports`` are the exported policies; ``refused`` are
+    the parts that the API server of this cluster refused before, and the reasons.
 
-    With ``only`` a part that the API server cannot do is a problem of the placement.
+    With ``only`` a part that the API server cannot enforce is a problem of the placement.
     """
     chooser = _Chooser(exports, policies, served, refused or {})
-    if mode == "never":
-        parts = [replace(each, why="--in-tree is never") for each in chooser.webhook_parts()]
-        return Placement(tuple(parts))
-    found = list(chooser.auto() if mode == "auto" else chooser.only())
+    ways = {"auto": chooser.auto, "only": chooser.only, "never": chooser.never}
+    found = list(ways[mode]())
     problems = [
         f"{each.kind} {each.policy} ({each.webhook}): {each.why}"
         for each in found
@@ -127,13 +125,13 @@ class _Chooser:
             if (why := self._bar(policy, webhook))
         }
 
-    def webhook_parts(self) -> Iterator[PlacedPart]:
-        """Yield every part, to be done by the webhook."""
+    def never(self) -> Iterator[PlacedPart]:
+        """Yield every part, for the webhook."""
         for policy, webhook in self._each():
-            yield _at_webhook(policy, webhook, "")
+            yield _at_webhook(policy, webhook, "--in-tree is never")
 
     def only(self) -> Iterator[PlacedPart]:
-        """Yield every part, to be done by the API server if it can."""
+        """Yield every part, for the API server if possible."""
         for policy, webhook in self._each():
             barred = self._barred.get((policy.name, webhook))
             if barred is not None:
@@ -142,7 +140,7 @@ class _Chooser:
                 yield self._in_tree(policy, webhook, "--in-tree is only")
 
     def auto(self) -> Iterator[PlacedPart]:
-        """Yield every part, to be done where it costs less."""
+        """Yield every part, for the cheaper engine."""
         for policy, webhook in self._each():
             costs = self._validating if webhook == "validate" else self._mutating
             why = self._barred.get((policy.name, webhook)) or _stale(policy)
@@ -161,7 +159,7 @@ class _Chooser:
         return PlacedPart(policy.kind, policy.name, webhook, "api-server", why, part.documents)
 
     def _bar(self, policy: CompiledPolicy, webhook: Webhook) -> str:
-        """Return why the API server cannot do this part; empty if it can."""
+        """Return why the API server cannot enforce this part; empty if it can."""
         part = self._exported.get((policy.kind, policy.name, webhook))
         if policy.problem:
             return f"the policy has errors: {policy.problem}"
@@ -185,7 +183,7 @@ class _Chooser:
         return any(params.kind_in(kind, namespaced).objects for namespaced in (True, False))
 
     def _validating(self, policy: CompiledPolicy) -> tuple[bool, str]:
-        """Whether the API server validates for less, and why."""
+        """Whether the API server validates at lower cost, and the reason."""
         if not self._overlaps.matches(policy.name, "validate"):
             return False, "it matches no request"
         others = self._overlaps.with_(policy.name, "validate")
@@ -206,7 +204,7 @@ class _Chooser:
         return True, "the API server validates for less than a webhook call"
 
     def _mutating(self, policy: CompiledPolicy) -> tuple[bool, str]:
-        """Whether the API server mutates for less, and why."""
+        """Whether the API server mutates at lower cost, and the reason."""
         if not self._overlaps.matches(policy.name, "mutate"):
             return False, "it matches no request"
         others = self._overlaps.with_(policy.name, "mutate")
@@ -223,7 +221,7 @@ def _at_webhook(policy: CompiledPolicy, webhook: Webhook, why: str) -> PlacedPar
 
 
 def _stale(policy: CompiledPolicy) -> str:
-    """Return why the API server might decide by params that have changed."""
+    """Return why the API server might use outdated params."""
     if policy.param_kind is None or policy.param_kind not in BUILTIN_KINDS:
         return ""
     # k8s.io/apiserver, admission/plugin/policy/generic/policy_source.go

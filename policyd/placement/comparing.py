@@ -1,7 +1,7 @@
-"""Whether a stored document is what was placed: the same marks, and a spec that means the same.
+"""Compares stored documents with placed ones: same marks, and a spec with the same meaning.
 
-Anything else, such as an edit by hand, means that the API server does not enforce the policy as it
-is written in its source.
+After any other change, such as an edit by hand, the API server does not enforce the policy as
+written in its source.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ def in_step(found: JSONObject, wanted: JSONObject) -> bool:
 
 
 def differences(found: JSONObject, wanted: JSONObject) -> list[ManagedField]:
-    """Return the fields in which a stored document is not the wanted one."""
+    """Return the fields in which a stored document differs from the wanted one."""
     paths = differing_marks(found, wanted, "labels", "annotations")
     stored, target = _specs(found, wanted)
     names = sorted(stored.keys() | target.keys())
@@ -31,7 +31,7 @@ def differences(found: JSONObject, wanted: JSONObject) -> list[ManagedField]:
 
 
 def same_spec(found: JSONObject, wanted: JSONObject) -> bool:
-    """Whether the specs of two documents of a kind mean the same."""
+    """Whether the specs of two documents of a kind have the same meaning."""
     stored, target = _specs(found, wanted)
     return stored == target
 
@@ -48,7 +48,7 @@ def defaulted(kind: str, spec: JSONObject) -> JSONObject:
         _default_match(result.get("matchResources"))
         if "paramRef" in result:
             result["paramRef"].setdefault("parameterNotFoundAction", "Deny")
-        # Without requirements it selects everything, as none at all does.
+        # A selector without requirements selects everything, like no selector.
         if result.get("matchResources") == {"matchPolicy": "Equivalent"}:
             del result["matchResources"]
         return result
@@ -69,7 +69,7 @@ def _default_match(match: Any) -> None:
 
 
 def _without_empty(value: Any, key: str = "") -> Any:
-    """Return a copy without fields that are null or empty: the API server does not store them."""
+    """Return a copy without null or empty fields, which the API server does not store."""
     if isinstance(value, list):
         return [_without_empty(each) for each in value]
     if not isinstance(value, dict) or key == _LABELS:

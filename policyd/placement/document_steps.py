@@ -1,7 +1,7 @@
-"""What the stored documents mean for placed policies, and which to write next. No I/O.
+"""Evaluates the stored documents of placed policies, and decides which to write next. No I/O.
 
-A policy document and its binding mean something only together, and API servers learn of each at
-another moment. So never both change at once while the binding is there.
+A policy document and its binding work only together, and API servers learn about each at a
+different moment. So both never change at once while the binding exists.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -22,15 +22,15 @@ from policyd.placement.placed_documents import (
 )
 from policyd.placement.placement import PolicyPart
 
-# How long API servers may take to notice what was stored. Each follows changes by its own watches,
-# and compiles policies once a second.
-# From when the webhook's rules are stored until every API server follows them.
+# How long API servers may take to notice stored changes. Each follows changes with its own watches,
+# and compiles policies once per second.
+# From the storage of the webhook's rules until every API server follows them.
 WIDE_SECONDS = 5.0
-# From when a policy is stored until its binding may be, so that no API server has the binding and a
-# former policy.
+# From the storage of a policy until its binding may be stored, so that no API server combines the
+# binding with a former policy.
 BINDING_SECONDS = 2.0
-# From when documents are stored until every API server enforces them: where a controller has
-# reported that it has seen them, and where none reports.
+# From the storage of documents until every API server enforces them: if a controller has reported
+# that it has seen them, and if none reports.
 SEEN_SECONDS = 5.0
 UNSEEN_SECONDS = 10.0
 
@@ -41,7 +41,7 @@ Wanted = Mapping[PolicyPart, Sequence[JSONObject]]
 
 @dataclass(frozen=True, slots=True)
 class DocumentStep:
-    """Apply or delete one document; ``found`` is what is stored of it."""
+    """Apply or delete one document; ``found`` is the stored one."""
 
     what: Literal["apply", "delete"]
     document: JSONObject
@@ -49,7 +49,7 @@ class DocumentStep:
 
 
 def parts_in_step(wanted: Wanted, stored: Stored) -> frozenset[PolicyPart]:
-    """Return the parts whose documents are all stored as they are wanted."""
+    """Return the parts whose stored documents are all in step."""
     return frozenset(
         part
         for part, documents in wanted.items()
@@ -58,7 +58,9 @@ def parts_in_step(wanted: Wanted, stored: Stored) -> frozenset[PolicyPart]:
 
 
 def foreign(wanted: Wanted, stored: Stored, registration: str) -> dict[PolicyPart, str]:
-    """Return the parts with a document that somebody else has made under the same name."""
+    """Return the parts with a document whose name is taken by a document that policyd did not
+    place.
+    """
     found: dict[PolicyPart, str] = {}
     for part, documents in wanted.items():
         for each in documents:
@@ -72,10 +74,10 @@ def foreign(wanted: Wanted, stored: Stored, registration: str) -> dict[PolicyPar
 def removals(
     wanted: Wanted, stored: Stored, registration: str, keep: Collection[str] = ()
 ) -> list[DocumentStep]:
-    """Return the documents to delete, once the webhook is called for their policies: those that
-    are not wanted any more, and bindings that change together with their policies.
+    """Return the documents to delete once the webhook is called for their policies: unwanted ones,
+    and bindings that change together with their policies.
 
-    ``keep`` are names of policies whose documents stay: their sources have errors.
+    ``keep`` are the names of policies whose documents stay because their sources have errors.
     """
     documents = _by_key(wanted)
     surplus = [
@@ -96,7 +98,7 @@ def removals(
 
 
 def policy_writes(wanted: Wanted, stored: Stored) -> list[DocumentStep]:
-    """Return the policies to apply, without those whose binding must be deleted before."""
+    """Return the policies to apply, without those whose binding must be deleted first."""
     documents = _by_key(wanted)
     changing = {
         policy_of(each)
@@ -111,7 +113,7 @@ def policy_writes(wanted: Wanted, stored: Stored) -> list[DocumentStep]:
 
 
 def binding_writes(wanted: Wanted, stored: Stored) -> Iterator[DocumentStep]:
-    """Yield the bindings to apply, of policies that are stored as they are wanted."""
+    """Yield the bindings to apply, for policies that are in step."""
     documents = _by_key(wanted)
     for key, each in documents.items():
         if is_binding(each["kind"]) and not _in_step(each, stored):
@@ -123,8 +125,8 @@ def binding_writes(wanted: Wanted, stored: Stored) -> Iterator[DocumentStep]:
 def observed(documents: Iterable[JSONObject]) -> bool:
     """Whether a controller has reported for each of these policies that it has checked it.
 
-    Only ValidatingAdmissionPolicies have such a status, and only where kube-controller-manager
-    runs. It proves that the document has reached more than the API server that stored it.
+    Only ValidatingAdmissionPolicies have such a status, and only if kube-controller-manager runs.
+    It proves that the document has reached more than the API server that stored it.
     """
     return all(
         is_binding(each["kind"])
@@ -135,7 +137,7 @@ def observed(documents: Iterable[JSONObject]) -> bool:
 
 
 def type_warnings(document: JSONObject) -> list[str]:
-    """Return what the type checking of the API server's controller warns of."""
+    """Return the type-checking warnings of the API server's controller."""
     checked = (document.get("status") or {}).get("typeChecking") or {}
     return [
         f"{each.get('fieldRef')}: {_readable(str(each.get('warning')))}"
@@ -159,7 +161,7 @@ def _readable_line(line: str) -> str:
 
 
 def replacing(found: JSONObject, wanted: JSONObject) -> JSONObject:
-    """Return the document that replaces what is stored, no matter who wrote it."""
+    """Return the document that replaces the stored one, no matter who wrote it."""
     metadata = found["metadata"]
     return {
         **wanted,
@@ -184,7 +186,7 @@ def _in_step(document: JSONObject, stored: Stored) -> bool:
 def _changes_with_policy(
     binding: JSONObject, documents: Mapping[Key, JSONObject], stored: Stored
 ) -> bool:
-    """Whether the specs of a binding and of its policy are both stored, and both different."""
+    """Whether a binding and its policy are both stored, and both specs differ."""
     policy = policy_of(binding)
     pairs = [
         (stored.get(key_of(binding)), binding),

@@ -1,5 +1,5 @@
-"""The documents of policies that the API server enforces: their kinds, paths and marks, and which
-of them it serves, by its discovery. No I/O.
+"""The documents of policies that the API server enforces: their kinds, paths and marks, and the
+kinds that it serves according to discovery. No I/O.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,13 +18,13 @@ RESOURCES = {
     "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
     "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
 }
-# The versions of the group in which policyd writes them, the best one first.
+# The versions of the group that policyd can write, the best one first.
 VERSIONS = ("v1", "v1beta1")
-# The name of the webhook configurations that the document belongs to: there may be several policyd
-# in a cluster, and each deletes only its own documents.
+# The name of the webhook configurations that the document belongs to: each policyd installation in
+# a cluster deletes only its own documents.
 REGISTRATION = "policyd.dev/webhooks"
 
-# A document is known by its kind and name: all of them are cluster-scoped.
+# Kind and name identify a document: all are cluster-scoped.
 Key = tuple[str, str]
 
 
@@ -34,7 +34,7 @@ def key_of(document: JSONObject) -> Key:
 
 
 def is_binding(kind: str) -> bool:
-    """Whether documents of the kind bind a policy: without one a policy does nothing."""
+    """Whether documents of the kind are bindings: without one a policy does nothing."""
     return kind.endswith("Binding")
 
 
@@ -50,7 +50,7 @@ def path_of(document: JSONObject) -> str:
 
 
 def policy_of(document: JSONObject) -> Key:
-    """Return the key of the policy of a binding; a policy's own."""
+    """Return the key of a binding's policy, or of the policy itself."""
     kind, name = key_of(document)
     if is_binding(kind):
         return kind.removesuffix("Binding"), document["spec"]["policyName"]
@@ -58,7 +58,7 @@ def policy_of(document: JSONObject) -> Key:
 
 
 def label_of(key: Key) -> str:
-    """Return the name as kubectl shows it."""
+    """Return the name as in kubectl."""
     kind, name = key
     return f"{kind.lower()}.{ADMISSION_GROUP}/{name}"
 
@@ -110,7 +110,7 @@ def version_paths(group: JSONObject) -> list[str]:
 
 
 def served_kinds(lists: Iterable[JSONObject]) -> ServedKinds:
-    """Return what the responses at these paths say, the best version first."""
+    """Return the kinds in the responses at these paths, given the best version first."""
     found: dict[str, str] = {}
     for each in lists:
         served = {resource.get("name") for resource in each.get("resources") or ()}

@@ -1,4 +1,4 @@
-"""Where each part of each policy runs, and why. Only data."""
+"""Where each part of each policy runs, and the reason. Only data."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -17,7 +17,7 @@ PolicyPart = tuple[str, Webhook]
 class PlacedPart:
     """One part of a policy, and the engine that runs it; ``why`` is a sentence.
 
-    ``documents`` are what the API server needs for it; empty if policyd's webhook does it.
+    ``documents`` are those that the API server needs; empty if policyd's webhook enforces it.
     """
 
     kind: str
@@ -42,7 +42,7 @@ class Placement:
 
     @property
     def in_tree(self) -> frozenset[PolicyPart]:
-        """Return the parts that the API server does."""
+        """Return the parts that the API server enforces."""
         return frozenset(each.part for each in self.parts if each.engine == "api-server")
 
     @property

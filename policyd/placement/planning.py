@@ -1,4 +1,4 @@
-"""The plan for one cluster: which documents its API server needs, and what is there. No I/O."""
+"""The plan for one cluster: the documents that its API server needs and stores. No I/O."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,10 +18,10 @@ from policyd.webhooks.rendering.options import RenderOptions
 
 class ExcludedNamespaces:
     """The namespaces that webhooks for these policies leave out: the API server must not enforce a
-    policy where the webhook would not. Of the options only ``namespace`` and
-    ``excluded_namespaces`` count.
+    policy where the webhook would not. Only the options ``namespace`` and ``excluded_namespaces``
+    count.
 
-    A namespaceSelector of a binding means what one of a webhook does: it never skips a
+    A binding's namespaceSelector has the same meaning as a webhook's: it never skips a
     cluster-scoped object, except a Namespace, by its own labels.
     """
 
@@ -32,11 +32,11 @@ class ExcludedNamespaces:
             self._needs.setdefault((need.policy.name, need.webhook), []).append(need)
 
     def of(self, part: PolicyPart) -> frozenset[str]:
-        """Return the documents of one part of a policy."""
+        """Return the namespaces that one part of a policy leaves out."""
         return frozenset(excluded_namespaces(self._needs.get(part, ()), self._options))
 
     def left_out(self, exports: Iterable[ExportedPolicy]) -> tuple[ExportedPolicy, ...]:
-        """Return the exports with bindings that leave them out."""
+        """Return the exports with bindings that leave out these namespaces."""
         return tuple(
             replace(each, parts=tuple(self._part(each.name, part) for part in each.parts))
             for each in exports
@@ -62,13 +62,13 @@ def _leaving_out(document: JSONObject, excluded: Collection[str]) -> JSONObject:
 
 @dataclass(frozen=True, slots=True)
 class PlacementPlan:
-    """The placement, and the documents of each part that the API server is to do."""
+    """The placement, and the documents of each part for the API server."""
 
     placement: Placement = field(default_factory=Placement)
     wanted: Wanted = field(default_factory=dict)
 
     def in_force(self, stored: Stored) -> frozenset[PolicyPart]:
-        """Return the parts whose documents are stored as they are wanted."""
+        """Return the parts whose stored documents are in step."""
         return parts_in_step(self.wanted, stored)
 
 
@@ -93,7 +93,7 @@ class PlacementPlanner:
         stored: Stored,
         refused: Mapping[PolicyPart, str] | None = None,
     ) -> PlacementPlan:
-        """Plan for a cluster; ``refused`` says what its API server refused, and why."""
+        """Plan for a cluster; ``refused`` are the parts its API server refused, with reasons."""
         known = dict(refused or {})
         while True:
             placement = choose(self._exports, self._policies, served, self._mode, known)

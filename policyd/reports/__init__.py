@@ -1,1 +1,1 @@
-"""PolicyReports of the objects in a cluster: scans, writes and deletes reports, and sums up."""
+"""PolicyReports of the objects in a cluster: scan, write and delete reports, and summarize."""

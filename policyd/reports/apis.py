@@ -1,4 +1,4 @@
-"""The two APIs of reports, and which of them a cluster serves. Writes nothing."""
+"""The two APIs of reports, and discovery of the one that a cluster serves. Writes nothing."""
 
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -10,7 +10,7 @@ from policyd.policy.kinds.served_resource import Served
 
 @dataclass(frozen=True, slots=True)
 class ReportApi:
-    """An API of reports: the resource of namespaced objects and the one of all others."""
+    """An API of reports: the resources for namespaced and for cluster-scoped objects."""
 
     namespaced: Served
     cluster: Served
@@ -35,7 +35,7 @@ WG_POLICY = ReportApi(
 )
 # In the order of preference.
 APIS = {each.api_version: each for each in (OPENREPORTS, WG_POLICY)}
-# Where the CustomResourceDefinitions of each are, from the releases that policyd is tested with.
+# The CustomResourceDefinitions of each, from the releases that policyd is tested with.
 _KYVERNO = "https://raw.githubusercontent.com/kyverno/kyverno/v1.19.1/config/crds/policyreport"
 INSTALL = {
     OPENREPORTS.api_version: (
@@ -77,7 +77,7 @@ def served_api(reader: ApiReader, wanted: str = "") -> ReportApi:
 
 
 def _served(reader: ApiReader, api: ReportApi) -> frozenset[str]:
-    """Return the resources that the cluster serves of an API."""
+    """Return the resources of an API that the cluster serves."""
     try:
         found = reader.get(f"/apis/{api.api_version}")
     except ApiReadError as error:

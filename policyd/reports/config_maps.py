@@ -1,5 +1,5 @@
-"""The ConfigMaps of policies and of exceptions that the server follows, as a run finds them at its
-start. Only lists.
+"""Lists, at the start of a run, the ConfigMaps with policies and exceptions that the server
+follows.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,8 +15,8 @@ from policyd.policy.source.files import Bundle
 
 @dataclass(frozen=True, slots=True)
 class ConfigMapSelection:
-    """Which ConfigMaps to read: label selectors, empty for none. ConfigMaps of policies are in
-    ``namespace``, ConfigMaps of exceptions in all that match ``exception_namespaces``.
+    """The ConfigMaps to read: label selectors, empty for none. ConfigMaps with policies are in
+    ``namespace``, those with exceptions in all namespaces that match ``exception_namespaces``.
     """
 
     policies: str = ""
@@ -28,9 +28,9 @@ class ConfigMapSelection:
 def read_bundles(
     reader: ApiReader, selection: ConfigMapSelection, held: Callable[[HeldBack], None]
 ) -> list[Bundle]:
-    """Return the bundles that the server would load. ``held`` is called with each ConfigMap of a
-    team that cannot be used. Raises ConfigError if ConfigMaps cannot be listed: without them,
-    reports would be wrong.
+    """Return the bundles that the server would load. ``held`` is called with each unusable
+    ConfigMap of a team. Raises ConfigError if ConfigMaps cannot be listed: without them, reports
+    would be wrong.
     """
     found: list[Bundle] = []
     if selection.policies:
@@ -45,7 +45,7 @@ def read_bundles(
 
 
 def _listed(reader: ApiReader, namespaces: Sequence[str], selector: str) -> Iterator[JSONObject]:
-    """Yield the ConfigMaps with these labels in these namespaces; "" for all of them."""
+    """Yield the ConfigMaps with these labels in these namespaces; "" means all namespaces."""
     for each in namespaces:
         path = f"/api/v1/namespaces/{each}/configmaps" if each else "/api/v1/configmaps"
         try:

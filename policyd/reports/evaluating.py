@@ -1,6 +1,6 @@
-"""Evaluate the policies that match an object, and collect what reports say. Reads no cluster.
+"""Evaluates the policies that match an object, and collects results for reports. Reads no cluster.
 
-Objects are evaluated as by the validating webhook, with the same functions.
+Uses the same functions as the validating webhook.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,9 +25,7 @@ from policyd.reports.results import PolicyFacts, ReportResult, lifted, of_findin
 
 
 class ObjectResults(NamedTuple):
-    """The results of an object: those with something to report, sorted, and the policies that were
-    evaluated.
-    """
+    """The results of an object: the sorted findings, and the evaluated policies."""
 
     results: tuple[ReportResult, ...]
     evaluated: frozenset[PolicyKey]
@@ -35,7 +33,7 @@ class ObjectResults(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ObjectEvaluator:
-    """Evaluates objects with a set of policies, of which ``facts`` are known."""
+    """Evaluates objects with a set of policies; ``facts`` describe the policies."""
 
     policies: CompiledPolicySet
     facts: Mapping[PolicyKey, PolicyFacts]
@@ -47,8 +45,8 @@ class ObjectEvaluator:
         applicable = self.lookups.applicable(self.policies, request, "validate")
         matches = applicable.match(lambda policy: policy.sort_key in only)
         noted = self._noted(applicable, matches)
-        # Only a second evaluation shows which findings there would be without the exceptions: of a
-        # policy that one lifts as a whole, nothing has been evaluated.
+        # Only a second evaluation shows the findings without the exceptions: a policy that an
+        # exception lifts as a whole has not been evaluated.
         exempted = noted.exemptions
         bare = [
             (replace(policy, exemptions=()), hit)

@@ -1,7 +1,6 @@
-"""The requests of a run: each attempt is paced, and sent again where that may help.
+"""The requests of a run: limits their rate, and retries them if that may help.
 
-Ends early after a signal, and when the API server cannot be reached any more: every further request
-then fails at once.
+After a signal, and when the API server is no longer reachable, every further request fails at once.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -20,26 +19,26 @@ from policyd.token_bucket import TokenBucket
 
 Answer = TypeVar("Answer")
 METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
-# How often a request is sent that the API server is too busy for, or that conflicts with another.
+# How often to send a request if the API server is too busy, or if it conflicts with another write.
 TRIES = 10
 # The longest wait for one of these, in seconds; without Retry-After the shorter one.
 LONGEST_PAUSE, USUAL_PAUSE = 60.0, 1.0
-# Pauses after responses that an API server in trouble sends, such as 503, in seconds: a list is of
-# a whole kind, and worth more patience than one report, which the next run writes.
+# Pauses in seconds after responses of an API server in trouble, such as 503: the list of a whole
+# kind is worth more patience than one report, which the next run can write.
 READ_PAUSES, WRITE_PAUSES = (1.0, 4.0), (0.05, 0.25)
-# The first pause after no response at all; each is twice as long as the one before. After so many
-# seconds, and so many requests, without any response the run ends: an API server that restarts is
-# away for less. One that has never answered is tried as often, but not waited for.
+# The first pause after no response at all; each is twice as long as the previous one. After so many
+# seconds and so many requests without any response the run ends: restarting an API server takes
+# less. One that has never answered gets as many attempts, but no pauses.
 UNANSWERED_PAUSE = 1.0
 UNANSWERED_SECONDS, LEAST_UNANSWERED = 30.0, 3
-# The longest sleep, after which it is checked whether the run should stop.
+# The longest sleep before checking whether the run should stop.
 _SLICE = 0.1
-# The API server has not begun with the request, or another writer was quicker.
+# The API server has not started to process the request, or another writer was faster.
 _BUSY = frozenset((HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.CONFLICT))
 
 
 class RequestPace:
-    """Allows ``rate`` requests a second, and after a quiet time a second's worth at once.
+    """Allows ``rate`` requests per second, and after a pause as many at once.
 
     ``stopped``: whether the run should end, which ends every wait early.
     """
@@ -64,7 +63,7 @@ class RequestPace:
             self._bucket.take()
 
     def pause(self, seconds: float) -> None:
-        """Wait, but not after the run should have ended."""
+        """Wait, but not longer than the run."""
         end = self._clock() + seconds
         while not self._stopped() and (left := end - self._clock()) > 0:
             self._sleep(min(left, _SLICE))
@@ -90,7 +89,7 @@ class ReportRequests:
 
     @property
     def ended(self) -> str:
-        """Why no further request is sent; "" as long as they are."""
+        """Why no further requests are sent; "" while they are."""
         if self._interrupted():
             return "the run was interrupted"
         silent = monotonic() - self._silent_since
@@ -105,7 +104,7 @@ class ReportRequests:
 
     @property
     def metadata(self) -> ApiReader:
-        """Lists of objects of which only the metadata is sent."""
+        """Return a reader that lists only the metadata of objects."""
         return _Metadata(self)
 
     def apply(self, path: str, document: JSONObject) -> None:
@@ -134,8 +133,8 @@ class ReportRequests:
         pauses: Sequence[float],
         final: Collection[int] = (),
     ) -> Answer:
-        """Send a request when its turn has come, and again after errors that may pass, except
-        those with a ``final`` status.
+        """Send a request when its turn has come; retry after temporary errors, except those with a
+        ``final`` status.
         """
         following, tries = iter(pauses), 0
         while True:
@@ -167,7 +166,7 @@ class ReportRequests:
         self._unanswered += 1
 
     def _pause(self, error: ObjectError, pauses: Iterator[float]) -> float | None:
-        """Return the seconds until a request is sent again; None if it is not."""
+        """Return the seconds until a retry; None for no retry."""
         if self._unanswered:
             pause = min(UNANSWERED_PAUSE * 2 ** (self._unanswered - 1), LONGEST_PAUSE)
             return None if self.ended else pause
@@ -186,6 +185,6 @@ class _Metadata:
         self._requests = requests
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> JSONObject:
-        """A list with the metadata of its objects, nothing else if the API server can do that."""
+        """A list with only the metadata of its objects, if the API server supports that."""
         requests = self._requests
         return requests._read(lambda: requests._objects.get(path, query, METADATA))

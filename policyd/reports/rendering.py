@@ -1,4 +1,4 @@
-"""Write the summary of a run as a table, as JSON or as an HTML page. Computes nothing."""
+"""Writes the summary of a run as a table, as JSON or as an HTML page. Computes nothing."""
 
 import os
 import sys
@@ -21,9 +21,8 @@ FORMATS = tuple(_WRITERS)
 
 
 def write(summary: Summary, form: str, path: Path | None) -> None:
-    """Write the summary in one of ``FORMATS`` to standard output, or to a file, which is replaced
-    in one step. A pipe or device, such as /dev/stdout, is written to. Raises ConfigError if that
-    fails.
+    """Write the summary in one of ``FORMATS`` to standard output or to a file. Replaces a file in
+    one step, but writes to a pipe or device, such as /dev/stdout. Raises ConfigError if that fails.
     """
     text = _WRITERS[form](summary)
     if path is None:
@@ -37,7 +36,7 @@ def write(summary: Summary, form: str, path: Path | None) -> None:
 
 
 def require_writable(path: Path) -> None:
-    """Raise ConfigError if a summary cannot be written to this file, before a run takes an hour."""
+    """Raise ConfigError if this file is not writable, before a run that may take an hour."""
     directory = Path(os.path.realpath(path)).parent
     if path.exists() and not path.is_file():
         return

@@ -23,7 +23,7 @@ LABEL_SELECTOR = f"{MANAGED_BY}={SOURCE}"
 RESOURCE = "policyd.dev/resource"
 HASH = "policyd.dev/report-hash"
 LEFT_OUT = "policyd.dev/results-left-out"
-# One report stays well below the 1.5 MiB that etcd accepts: of more results, the first are written.
+# One report stays well below the 1.5 MiB that etcd accepts: further results are left out.
 MAX_RESULTS = 200
 MAX_RESULT_BYTES = 256 * 1024
 _MAX_LABEL = 63
@@ -33,7 +33,7 @@ _TAIL_CHARS = 8
 
 @dataclass(frozen=True, slots=True)
 class ReportedObject:
-    """The object that a report is about. ``resource`` is the label value of its resource."""
+    """The object of a report. ``resource`` is the label value of its resource."""
 
     api_version: str
     kind: str
@@ -127,7 +127,7 @@ def _result(result: ReportResult) -> JSONObject:
 
 
 def _bounded(results: list[JSONObject]) -> list[JSONObject]:
-    """Return the first results, as many as a report may have."""
+    """Return the first results, up to the limits of a report."""
     size = 0
     for number, each in enumerate(results[:MAX_RESULTS]):
         size += len(orjson.dumps(each))

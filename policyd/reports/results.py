@@ -1,5 +1,5 @@
-"""The results of objects for policies, as reports word them, and what else reports say about
-policies. Evaluates nothing.
+"""The results of objects for policies in the words of reports, and facts about policies. Evaluates
+nothing.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,8 +26,8 @@ MAX_CHARS = 1024
 class PolicyFacts:
     """A policy: its name and kind, its annotations, and the names of its validations.
 
-    ``severity`` is "" if the annotation has none that reports know. ``rollout`` is the stage of its
-    rollout, "" without one.
+    ``severity`` is "" if reports do not know the annotation's value. ``rollout`` is the stage of
+    its rollout, "" without one.
     """
 
     key: PolicyKey
@@ -37,7 +37,7 @@ class PolicyFacts:
     rollout: str = ""
 
     def rule(self, index: int) -> str:
-        """Return the name of a validation, or its place if it has none."""
+        """Return the name of a validation, or its index if it has none."""
         named = self.validations[index] if index < len(self.validations) else ""
         return named or f"validations[{index}]"
 
@@ -98,7 +98,7 @@ class ReportResult:
 
     @property
     def sort_key(self) -> tuple[object, ...]:
-        """Return the key of the order in a report."""
+        """Return the key for sorting in a report."""
         where = RESULTS.index(self.result)
         return (self.policy, where, self.rule, self.message, self.properties)
 
@@ -116,9 +116,9 @@ def of_finding(
     facts: PolicyFacts, finding: Finding, *, counts: bool, confidential: bool = False
 ) -> ReportResult:
     """Return a violation or an error; ``counts`` is False if failurePolicy Ignore drops it.
-    ``confidential``: the message may quote a value that reports must not have.
+    ``confidential``: the message may quote a value that reports must not show.
 
-    Results that the rollout of the policy does not enforce are reported as if it did.
+    Results that the policy's rollout does not enforce are reported as if it did.
     """
     result: ResultWord = "warn"
     if finding.error or not counts:

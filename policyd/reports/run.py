@@ -1,4 +1,4 @@
-"""One run of ``policyd report``: scans a cluster, writes reports, and deletes what is left over.
+"""One run of ``policyd report``: scans a cluster, writes reports, and deletes obsolete ones.
 
 Objects are read, evaluated and reported one by one. The memory of a run does not grow with their
 number, except for two short hashes of each report that the cluster has (``known``).
@@ -11,9 +11,10 @@ from time import monotonic
 
 from policyd.admission.applicable import LookupSources
 from policyd.admission.lookups.authorizer import Authorizer
+from policyd.admission.lookups.params import LookedUpParams
 from policyd.cluster.listing import ApiReadError
 from policyd.cluster.scanned_reads import ScannedReads
-from policyd.cluster.scanning import ParamReader, Scan, ScannedObject, ScanProgress, looked_up
+from policyd.cluster.scanning import ParamReader, Scan, ScannedObject, ScanProgress
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.policy.compile.policy_set import CompiledPolicySet
@@ -29,7 +30,6 @@ from policyd.reports.stored_reports import (
     KnownReports,
     ReportScope,
     StoredReport,
-    report_path,
     stored_reports,
 )
 from policyd.reports.summary import MOST_PROBLEMS, ReportWrites, Summary
@@ -41,8 +41,8 @@ _NOTHING = ObjectResults((), frozenset())
 
 @dataclass(frozen=True, slots=True)
 class ReportRunOptions:
-    """The objects to scan, as ``Scan`` takes it, and what to write. ``api``: an apiVersion of
-    reports, "" for the one that is served. ``user_info`` is the requests'.
+    """The objects to scan (see ``Scan``), and the reports to write. ``api``: an apiVersion of
+    reports, "" for the served one. ``user_info`` is the user of the requests.
     """
 
     user_info: JSONObject
@@ -53,8 +53,8 @@ class ReportRunOptions:
 
 
 class ReportRun:
-    """One run. ``cluster`` is the address of the API server, for the summary; ``announce`` gets
-    what a dry run would change.
+    """One run. ``cluster`` is the address of the API server, for the summary; ``announce`` is
+    called with each change that a dry run would make.
     """
 
     def __init__(
@@ -84,8 +84,8 @@ class ReportRun:
         lookups = LookupSources(
             authorizer,
             self._scan.namespaces(),
-            looked_up(policies.params, params),
-            ScannedReads(requests, params),
+            LookedUpParams(policies.params, params.kind, params.params),
+            ScannedReads(requests, params.kind),
         )
         self._evaluator = ObjectEvaluator(policies, self._facts, lookups)
         self._tally = ReportTally()
@@ -96,7 +96,7 @@ class ReportRun:
         self._idle = frozenset[PolicyKey]()
 
     def run(self, advance: ScanProgress) -> Summary:
-        """Do everything. Raises ConfigError if the cluster cannot be queried at all."""
+        """Scan, write and delete. Raises ConfigError if the cluster cannot be queried at all."""
         started, clock = datetime.now(UTC), monotonic()
         version = self._version()
         try:
@@ -132,7 +132,7 @@ class ReportRun:
         self._clean_up(scope, coverage, advance)
 
     def _report(self, label: str, family: list[ListedResource], advance: ScanProgress) -> None:
-        """Report the objects of a resource: all versions in which policies match it together."""
+        """Report the objects of a resource, in all versions in which policies match it."""
         held: dict[str, tuple[ReportResult, ...]] = {}
         for target in family:
             last = target is family[-1]
@@ -149,8 +149,8 @@ class ReportRun:
         *,
         last: bool,
     ) -> None:
-        """Evaluate an object; write its report after its last version, ``held`` are the results of
-        the versions before it.
+        """Evaluate an object; write its report after its last version. ``held`` are the results of
+        previous versions.
         """
         reported = _reported(found, label)
         evaluation = _NOTHING
@@ -178,7 +178,7 @@ class ReportRun:
             self._writer.clean_up(
                 self._stored(scope),
                 coverage,
-                lambda each: report_path(self._api, each.namespace, each.name),
+                self._api,
                 lambda done: advance("deleting reports", done, stale),
             )
         except ApiReadError as error:
@@ -218,8 +218,8 @@ class ReportRun:
 
 
 def _families(targets: list[ListedResource]) -> dict[str, list[ListedResource]]:
-    """Return the targets by the label of their objects: targets of one label are versions of the
-    same objects.
+    """Return the targets by the label of their objects: targets with the same label are versions of
+    the same objects.
     """
     families: dict[str, list[ListedResource]] = {}
     for each in targets:

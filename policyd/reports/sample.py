@@ -1,6 +1,5 @@
-"""Which findings a summary lists if there are too many: some of each policy, namespace and result.
-
-Otherwise the first namespace with thousands of violations would be all that it shows.
+"""Selects the findings of a summary if there are too many: some of each policy, namespace and
+result. Otherwise the first namespace with thousands of violations would fill the summary.
 """
 
 from policyd.reports.summary import ReportedFinding
@@ -9,8 +8,8 @@ _Group = tuple[str, str, str]
 
 
 class FindingSample:
-    """Up to ``most`` findings, in the order in which they are added. Each group has an equal share,
-    with its first findings; what small groups leave goes to the larger ones.
+    """Up to ``most`` findings, in the order in which they are added. Each group has an equal share
+    for its first findings; larger groups get the rest of smaller ones.
     """
 
     def __init__(self, most: int) -> None:
@@ -20,7 +19,7 @@ class FindingSample:
         self._kept = 0
 
     def add(self, finding: ReportedFinding) -> None:
-        """Add a finding, which may take the place of one of a larger group."""
+        """Add a finding, which may replace one of a larger group."""
         self._added += 1
         key = (finding.policy, finding.namespace, finding.result)
         group = self._groups.get(key, [])
@@ -38,11 +37,11 @@ class FindingSample:
 
     @property
     def findings(self) -> list[ReportedFinding]:
-        """The findings that are kept."""
+        """The kept findings."""
         kept = [each for group in self._groups.values() for each in group]
         return [finding for _, finding in sorted(kept, key=lambda each: each[0])]
 
     @property
     def more(self) -> int:
-        """The number of findings that are left out."""
+        """The number of omitted findings."""
         return self._added - self._kept

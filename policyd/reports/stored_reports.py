@@ -1,7 +1,7 @@
-"""The reports of policyd that a cluster has, by their metadata, page by page, and which of them are
-still wanted. Changes nothing.
+"""Lists the metadata of policyd's reports in a cluster page by page, and tracks which are still
+wanted. Changes nothing.
 
-A hundred thousand reports take about 7 MB: of each one, only two short hashes are kept.
+A hundred thousand reports take about 7 MB: only two short hashes of each are kept.
 """
 
 from bisect import bisect_left
@@ -20,7 +20,7 @@ _CONTENT_BYTES = 12
 
 
 class StoredReport(NamedTuple):
-    """A report in the cluster: ``uid`` and ``version`` are its own, ``name`` its object's UID."""
+    """A report in the cluster: its own ``uid`` and ``version``; ``name`` is its object's UID."""
 
     namespace: str
     name: str
@@ -31,7 +31,7 @@ class StoredReport(NamedTuple):
 
 
 class ReportScope(NamedTuple):
-    """The extent of a run: with ``namespaces``, only the reports in them, and the cluster-scoped
+    """The scope of a run: with ``namespaces``, only the reports in them, and the cluster-scoped
     ones with these ``names``.
     """
 
@@ -94,11 +94,11 @@ class KnownReports:
         return self._stale if self._kept else len(self._records)
 
     def add(self, namespace: str, name: str, content: str) -> None:
-        """Add a report that the cluster has; ``content`` is the hash that it carries."""
+        """Add a report of the cluster; ``content`` is its hash annotation."""
         self._records.append(_name(namespace, name) + _short(content, _CONTENT_BYTES))
 
     def keep(self, namespace: str, name: str, content: str) -> bool:
-        """Note that a report is wanted; return whether the cluster has it with this content."""
+        """Record that a report is wanted; return whether the cluster has it with this content."""
         at = self._find(_name(namespace, name))
         if at < 0:
             return False
@@ -108,8 +108,8 @@ class KnownReports:
         return self._has(at, content)
 
     def is_stale(self, namespace: str, name: str, content: str) -> bool:
-        """Whether a report that the cluster has is one of the first listing, with the same content,
-        that no object has used. With another content, another run has written it since.
+        """Whether a report was in the first listing, with the same content, and no object has used
+        it. If the content differs, another run has written it since.
         """
         at = self._find(_name(namespace, name))
         return at >= 0 and not self._kept[at] and self._has(at, content)

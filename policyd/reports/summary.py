@@ -1,7 +1,8 @@
-"""What one run of ``policyd report`` found and did. Plain data; renders and computes nothing.
+"""The findings and writes of one run of ``policyd report``. Plain data; renders and computes
+nothing.
 
-A **result** is about one object for one policy that matches it. If the policy has several
-findings for the object, the worst one counts: fail, error, warn, skip, then pass.
+A **result** is for one object and one policy that matches it. If the policy has several findings
+for the object, the worst one counts: fail, error, warn, skip, then pass.
 """
 
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from policyd.bounded_text import with_field
 ResultWord = Literal["fail", "error", "warn", "skip", "pass"]
 # The worst comes first, as in columns and filters.
 RESULTS: tuple[ResultWord, ...] = ("fail", "error", "warn", "skip", "pass")
-# The number of results of each word.
+# The number of results by word.
 ResultCounts = Mapping[ResultWord, int]
 # Findings that a summary lists; the others are only counted.
 MOST_FINDINGS = 1_000
@@ -50,7 +51,7 @@ class NamespaceResults:
 
 @dataclass(frozen=True, slots=True)
 class ReportedFinding:
-    """One finding as it is in a report. ``result`` is fail, warn, error or skip.
+    """One finding of a report. ``result`` is fail, warn, error or skip.
 
     ``rule`` is the validation, "" if the finding is about the whole policy. ``rollout`` is why the
     rollout of the policy does not enforce it, "" if it is enforced. ``exception`` names the
@@ -79,10 +80,10 @@ class ReportedFinding:
 
 @dataclass(slots=True)
 class ReportWrites:
-    """The changes of reports. With ``dry_run``: the changes that would be made; nothing was
-    changed.
+    """The changes of reports; with ``dry_run`` those that would be made.
 
-    ``failed``: reports that could not be written or deleted; ``Summary.problems`` says why.
+    ``failed``: reports that could not be written or deleted; the reasons are in
+    ``Summary.problems``.
     """
 
     written: int = 0
@@ -98,12 +99,12 @@ class Summary:
 
     ``cluster`` is the address of the API server, ``cluster_version`` its version ("" if unknown).
     ``api`` is the apiVersion of the reports, such as ``openreports.io/v1alpha1``. ``namespaces``
-    are the ones of ``-n``; empty: all, and cluster-scoped objects. ``owned``: objects whose owners
-    were checked instead. ``policies`` are in the order of name and kind, ``by_namespace`` in that
-    of names. ``findings`` are at most MOST_FINDINGS, some of each policy, namespace and result, in
-    the order of the scan; ``more_findings`` is the number of those left out; likewise ``problems``
-    (what could not be read, written or deleted) and ``more_problems``. ``interrupted``: a signal
-    ended the run early.
+    are given with ``-n``; empty: all, and cluster-scoped objects. ``owned``: the number of objects
+    whose owners were checked instead. ``policies`` are sorted by name and kind, ``by_namespace`` by
+    name. ``findings`` are at most MOST_FINDINGS, some of each policy, namespace and result, in the
+    order of the scan; ``more_findings`` is the number of omitted ones; likewise ``problems``
+    (failed reads, writes and deletions) and ``more_problems``. ``interrupted``: a signal ended the
+    run early.
     """
 
     cluster: str

@@ -1,4 +1,4 @@
-"""Counts results while a run goes on, and keeps some findings for its summary."""
+"""Counts results during a run, and keeps some findings for its summary."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -36,7 +36,7 @@ class ReportTally:
         self._objects: Counter[str] = Counter()
 
     def count(self, reported: ReportedObject, evaluation: ObjectResults) -> None:
-        """Count the results of an object, and keep its findings where there is room."""
+        """Count the results of an object, and keep its findings if there is room."""
         found: defaultdict[PolicyKey, set[ResultWord]] = defaultdict(set)
         for each in evaluation.results:
             found[each.policy].add(each.result)
@@ -48,7 +48,7 @@ class ReportTally:
             self.sample.add(_finding(reported, each))
 
     def count_object(self, namespace: str) -> None:
-        """Count an object once, however many versions of it are evaluated."""
+        """Count an object once, no matter how many of its versions are evaluated."""
         self.objects += 1
         self._objects[namespace] += 1
 

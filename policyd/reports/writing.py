@@ -1,6 +1,6 @@
-"""Write the reports that changed, and delete those that nothing needs any more.
+"""Writes changed reports, and deletes obsolete ones.
 
-Every report is one request. A failure is noted, and the run goes on.
+Every report is one request. The run continues after a failure.
 """
 
 from collections.abc import Callable, Iterable
@@ -9,25 +9,20 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 
 from policyd.cluster.objects import ObjectError
+from policyd.reports.apis import ReportApi
 from policyd.reports.paced_requests import ReportRequests
 from policyd.reports.report_document import ReportDocument
 from policyd.reports.stored_reports import KnownReports, StoredReport, report_path
 from policyd.reports.summary import ReportWrites
 
-TERMINATING = "NamespaceTerminating"
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
-
 
 @dataclass(frozen=True, slots=True)
 class ScanCoverage:
-    """The objects of which the run knows everything, so that unused reports may be deleted.
+    """The objects that the run has scanned completely, so that unused reports may be deleted.
 
-    ``listed`` are the resources (by their label) that were to be listed; ``incomplete`` those that
-    could not be listed to the end, with the namespace or "" for all. ``discovered``: whether every
-    resource that the policies match is known, so that no policy is about the others.
+    ``listed`` are the resources (by label) to list; ``incomplete`` those whose list is incomplete,
+    with the namespace or "" for all. ``discovered``: whether every resource that the policies match
+    is known, so that no policy matches others.
     """
 
     listed: frozenset[str]
@@ -35,7 +30,7 @@ class ScanCoverage:
     discovered: bool = True
 
     def covers(self, report: StoredReport) -> bool:
-        """Whether the object of a report was looked for everywhere where it could be."""
+        """Whether the run has scanned every place where the object of a report could be."""
         if {(report.resource, ""), (report.resource, report.namespace)} & self.incomplete:
             return False
         return report.resource in self.listed or self.discovered
@@ -52,12 +47,12 @@ class ReportWriter:
     note: Callable[[str], None]
     announce: Callable[[str], None]
     writes: ReportWrites
-    now: Callable[[], datetime] = _now
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
     # Where writing is forbidden: the resource of reports and the namespace.
     _forbidden: set[tuple[str, str]] = field(default_factory=set)
 
     def write(self, report: ReportDocument) -> None:
-        """Write a report, unless the cluster has it already."""
+        """Write a report, unless the cluster already has it."""
         namespace, name = report.object.namespace, report.name
         if self.known.keep(namespace, name, report.content_hash):
             self.writes.unchanged += 1
@@ -88,11 +83,11 @@ class ReportWriter:
         self,
         stored: Iterable[StoredReport],
         coverage: ScanCoverage,
-        path: Callable[[StoredReport], str],
+        api: ReportApi,
         advance: Callable[[int], None],
     ) -> None:
-        """Delete the reports among these that no object used, where all objects are known.
-        ``advance`` gets the number of those examined.
+        """Delete the reports that no object used, if the scan covers their objects. ``advance``
+        gets the number of examined reports.
         """
         examined = 0
         for each in stored:
@@ -101,7 +96,7 @@ class ReportWriter:
             if not self.known.is_stale(each.namespace, each.name, each.content_hash):
                 continue
             if coverage.covers(each):
-                self._delete(each, path(each))
+                self._delete(each, report_path(api, each.namespace, each.name))
             examined += 1
             advance(examined)
 
@@ -113,25 +108,24 @@ class ReportWriter:
         try:
             self.requests.delete(path, report.uid, report.version)
         except ObjectError as error:
-            # It is gone, or somebody has changed it since, which a later run looks at.
+            # It was deleted, or another client has changed it: a later run handles it.
             if error.status not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
                 self._fail(error)
         else:
             self.writes.deleted += 1
 
     def _fail(self, error: ObjectError) -> None:
-        """Note a problem. A request that an interruption prevented is none."""
+        """Record a problem, unless an interruption prevented the request."""
         if error.status or not self.requests.interrupted:
             self.writes.failed += 1
             self.note(str(error))
 
 
 def _is_leaving(error: ObjectError) -> bool:
-    """Whether the object's namespace is being deleted, or gone: its report is of no use."""
+    """Whether the object's namespace is deleted or being deleted: its report is useless."""
     if error.status == HTTPStatus.NOT_FOUND:
         return (error.body.get("details") or {}).get("kind") == "namespaces"
-    causes = (error.body.get("details") or {}).get("causes") or ()
-    return any(each.get("reason") == TERMINATING for each in causes)
+    return error.is_of_ending_namespace
 
 
 def _place(namespace: str, name: str) -> str:

@@ -1,8 +1,8 @@
-"""How glibc's allocator keeps memory, so that one review reuses the memory of the one before it.
+"""Tunes glibc's allocator, so that each review reuses the memory of the previous one.
 
 By default glibc returns the top of the heap to the system as soon as 128 KiB of it are free, and
-maps every large block apart: a server then maps, clears and unmaps memory on each request. Nothing
-here is done without glibc, and what the operator sets wins.
+maps every large block separately: a server then maps, clears and unmaps memory on each request.
+This module does nothing without glibc; variables that the operator sets take precedence.
 """
 
 import os
@@ -14,7 +14,7 @@ from policyd._core.system import libc
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of ``mallopt``, and by what an operator sets it."""
+    """One parameter of ``mallopt``, and the variables with which an operator sets it."""
 
     number: int  # in <malloc.h>
     variable: str
@@ -25,9 +25,9 @@ class Parameter:
 PARAMETERS = (
     # Blocks up to this size come from the heap: bodies of all but the largest reviews.
     Parameter(-3, "MALLOC_MMAP_THRESHOLD_", "glibc.malloc.mmap_threshold", 4 * 2**20),
-    # This much may be free at the top of the heap before it is returned.
+    # Free bytes at the top of the heap before glibc returns them.
     Parameter(-1, "MALLOC_TRIM_THRESHOLD_", "glibc.malloc.trim_threshold", 64 * 2**20),
-    # The heap grows by this much at a time.
+    # The step in which the heap grows.
     Parameter(-2, "MALLOC_TOP_PAD_", "glibc.malloc.top_pad", 2**20),
 )
 
@@ -36,8 +36,8 @@ def keep_memory(
     environment: Mapping[str, str] = os.environ,
     mallopt: Callable[[int, int], bool] | None = libc.mallopt if libc.IS_GLIBC else None,
 ) -> list[str]:
-    """Set the parameters that the environment does not set; return the variables that stand for
-    them. Call it once in each process, before it loads policies.
+    """Set the parameters that the environment does not set; return the corresponding variables.
+    Call it once in each process, before it loads policies.
     """
     if mallopt is None:
         return []

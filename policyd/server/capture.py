@@ -31,10 +31,10 @@ from policyd.policy.source.json_text.encoding import json_bytes
 
 CaptureOutcome = Literal["written", "dropped", "failed"]
 SUFFIX = ".jsonl"
-# Bytes of requests that wait for the thread: about one second of heavy load.
+# Bytes of requests that may wait for the thread: about one second of heavy load.
 MAX_WAITING = 32 * 2**20
-# Of each process that writes. Together they use the bytes allowed on disk; a new file replaces the
-# oldest.
+# Files of each writing process. Together they use the bytes allowed on disk; a new file replaces
+# the oldest.
 _FILES = 8
 
 
@@ -61,12 +61,12 @@ def capturing(
 
 
 class Capture:
-    """Files in ``directory`` that together hold at most ``max_bytes`` (one record more at times).
+    """Files in ``directory`` that together hold at most ``max_bytes`` (at times one record more).
 
     ``on_outcome`` is called once for each request with the outcome, and with the error if it is the
     first of several failures in a row. It may be called by the thread or by the caller of
-    ``record``. ``errors`` counts what else goes wrong: nothing ends the thread, nothing fails a
-    request. ``writers``: how many processes write to the directory, under the one limit.
+    ``record``. ``errors`` counts other failures; none ends the thread or fails a request.
+    ``writers`` is the number of processes that share the directory and its limit.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Capture:
     ) -> None:
         self._directory = directory
         self._files = _FILES * writers
-        # A file in use by another process may have the oldest name, but was written lately.
+        # A file in use by another process may have the oldest name, but a recent write time.
         self._age = (lambda path: (0, path)) if writers == 1 else _written
         self._file_bytes = max(1, max_bytes // self._files)
         self._on_outcome = on_outcome
@@ -107,10 +107,10 @@ class Capture:
         reads: SeenReads | None = None,
     ) -> None:
         """Record one request and its response; returns at once. ``size`` is its size on the wire,
-        ``reads`` what policies saw of other objects.
+        ``reads`` the other objects that policies saw.
 
-        Requests that cannot be evaluated are not recorded: only the parts that matching needs were
-        read.
+        Requests that cannot be evaluated are not recorded: policyd reads only the parts of them
+        that matching needs.
         """
         if request.unreadable:
             self._on_outcome("failed", None)
@@ -126,7 +126,7 @@ class Capture:
             self._on_outcome("dropped", None)
 
     def close(self, timeout: float) -> None:
-        """Write the records that wait, for at most ``timeout`` seconds."""
+        """Write the waiting records, for at most ``timeout`` seconds."""
         with self._wanted:
             self._closing = True
             self._wanted.notify()
@@ -189,7 +189,7 @@ class Capture:
 
 
 def _written(path: Path) -> tuple[int, Path]:
-    """When a file was written last, then its name; a file that is gone is the oldest."""
+    """The time of the last write to a file, and its path; a deleted file sorts as the oldest."""
     try:
         return path.stat().st_mtime_ns, path
     except FileNotFoundError:
@@ -215,8 +215,8 @@ def line(
     time: datetime,
     reads: SeenReads | None = None,
 ) -> bytes:
-    """One line of a capture: the AdmissionReview with its response, its webhook, its time, and what
-    policies saw of other objects.
+    """One line of a capture: the AdmissionReview with its response, its webhook, its time, and the
+    other objects that policies saw.
     """
     answer = to_dict(response)["response"]
     raw, hidden = request.raw, is_confidential(request)

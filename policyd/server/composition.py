@@ -1,7 +1,6 @@
-"""The server process: it wires all parts together, listens on two ports with uvloop, and drains.
+"""The server process: wires all parts together, listens on two ports with uvloop, and drains.
 
-Paths belong to the ASGI app (``http/app.py``) and evaluation to the engine; this file only starts
-and stops the process.
+``http/app.py`` handles paths and the engine evaluates; this file only starts and stops the process.
 """
 
 import asyncio
@@ -43,7 +42,7 @@ from policyd.server.config_map_policies import ConfigMapPolicies
 from policyd.server.health import WatchSupervisor
 from policyd.server.network import draining
 from policyd.server.network.listen import Listener, Port, Serve, bound
-from policyd.server.network.ports import RefusalLog, ReviewPortEvents, connections_of
+from policyd.server.network.ports import ClientLog, connections_of
 from policyd.server.network.tcp import Connection
 from policyd.server.policies import load_log
 from policyd.server.policies.loaded_set import LoadedSet
@@ -51,7 +50,7 @@ from policyd.server.policies.policy_loader import PolicyLoader
 from policyd.server.policies.store import Store
 from policyd.server.policy_evaluator import Evaluate, PolicyEvaluator
 from policyd.server.signals import Signals
-from policyd.server.watches import FailureLog, Watcher
+from policyd.server.watches import Watcher
 from policyd.tls.certificates import Certificates, PairSource
 from policyd.versions import NEWEST, KubernetesVersion
 
@@ -62,17 +61,17 @@ if TYPE_CHECKING:
     from policyd.server.cluster.cluster_controllers import ClusterControllers
 
 # A reload compiles policies on another thread. This is the longest time that it may delay the event
-# loop before Python switches threads; a request may wait several times this long, because TLS
+# loop before Python switches threads; a request may wait several times as long, because TLS
 # releases the interpreter lock.
 SWITCH_SECONDS = 0.00005
-# This long before the end of --grace the process exits, even if clients hold connections open.
+# The process exits this long before the end of --grace, even if clients hold connections open.
 LAST_MOMENT_SECONDS = 0.5
 
 
 class Server:
-    """One server process and everything in it. One of several workers gets more: ``appointed`` is
-    set when it is to write what all have in common, ``turn`` excludes others that check edits,
-    ``process`` reports for all of them.
+    """One server process and all its parts. With several workers, ``appointed`` is set in the one
+    that writes for all, ``turn`` excludes other workers that check edits, and ``process`` reports
+    for all of them.
     """
 
     def __init__(
@@ -99,11 +98,9 @@ class Server:
         self.recorder.listeners["denials"] = self.denials.note
         self.lifecycle = Lifecycle()
         self.signals = Signals()
-        refusals = RefusalLog(self.recorder, self.log)
+        clients = ClientLog(self.recorder, self.log)
         in_flight = InFlight(settings.max_in_flight, settings.max_in_flight_bytes)
-        ports = connections_of(
-            settings, in_flight, ReviewPortEvents(self.recorder, self.log), self.log
-        )
+        ports = connections_of(settings, in_flight, clients, self.log)
         self.connections, self.admin_connections = ports
         self.cluster = self._connected(appointed)
         self.config_maps = ConfigMapPolicies(settings, self.cluster, self.log)
@@ -119,9 +116,9 @@ class Server:
         )
         if certificate is None and self.cluster is not None:
             certificate = self.cluster.pair
-        self.certificates = Certificates(settings, refusals, certificate)
+        self.certificates = Certificates(settings, clients.refused, certificate)
         self.callers = required_tokens(settings, self.cluster, self.recorder, self.log)
-        self.watches = WatchSupervisor(settings.watch_grace, FailureLog(self.log))
+        self.watches = WatchSupervisor(settings.watch_grace, self.log)
         self.watcher = Watcher(
             self.store,
             self.certificates,
@@ -135,7 +132,7 @@ class Server:
         self.controllers = [] if self.in_cluster is None else self.in_cluster.controllers
         self._stop, self._certified = asyncio.Event(), asyncio.Event()
         self._interrupted = asyncio.Event()  # by SIGINT: do not wait for further requests
-        self._filled = asyncio.Event()  # there are policies, or there need not be any
+        self._filled = asyncio.Event()  # there are policies, or none are needed
         self.capture = self._capture()
         self._turn = turn or nullcontext()
         self._process = process or ProcessView(self.denials.recent)
@@ -151,7 +148,7 @@ class Server:
     def _connected(self, appointed: asyncio.Event | None) -> "ClusterConnection | None":
         if not self.settings.cluster and self.settings.kubeconfig is None:
             return None
-        # Imported here because a server without a cluster should not spend time and memory on it.
+        # Imported here to save time and memory in a server without a cluster.
         from policyd.server.cluster.cluster_connection import ClusterConnection
 
         return ClusterConnection(self.settings, self.recorder, self.log, appointed)
@@ -222,16 +219,16 @@ class Server:
         return current if self.in_cluster is None else self.in_cluster.evaluated(current)
 
     def _unready(self) -> list[str]:
-        """Why the server is not ready, beside its policies and ports."""
+        """Why the server is not ready, apart from its policies and ports."""
         return [*(each.unready for each in self.controllers), *self.watcher.unready()]
 
     def _certificate_changed(self) -> None:
-        """A controller has another certificate."""
-        self.watcher.reload_certificates()
+        """A controller has a new certificate."""
+        self.watcher.read_certificates()
         self._certified.set()
 
     def _exposition(self, in_flight: InFlight) -> MetricsRenderer:
-        own = self.settings.server != "hypercorn"  # that does not report its own
+        own = self.settings.server != "hypercorn"  # Hypercorn does not report its connections
         connections = {"reviews": self.connections, "admin": self.admin_connections} if own else {}
         return Exposition(
             self.recorder,
@@ -242,7 +239,7 @@ class Server:
             log_lines_lost=lambda: 0 if self._writer is None else self._writer.lost,
             connections=connections,
             caches=self.config_maps.states,
-            reads=self.config_maps.read_states,
+            reads=dict if self.cluster is None else self.cluster.caches.read_states,
         )
 
     def _version(self) -> KubernetesVersion:
@@ -254,8 +251,8 @@ class Server:
     def run(self) -> None:
         """Load the policies, listen, serve and drain. Returns when the server has stopped.
 
-        Raises SystemExit with status 2, after a line in the log, if the sources contain errors and
-        no policy, or if an address cannot be used.
+        Logs the reason and raises SystemExit with status 2 if the sources have errors and no
+        policy, or if an address cannot be used.
         """
         allocator.keep_memory()
         self.signals.hold()
@@ -304,16 +301,16 @@ class Server:
         self.log.write("info", "stopped", "all connections are closed")
 
     async def _certificate(self) -> bool:
-        """Wait for the certificate that a controller reads or issues, while /readyz says why; False
-        if the server is to stop before.
+        """Wait for the certificate that a controller reads or issues, while /readyz reports the
+        reason; False if the server stops first.
         """
         if not self.certificates.served:
             await until_any(self._certified, self._stop)
         return self.certificates.served and not self._stop.is_set()
 
     async def _policies(self) -> bool:
-        """Wait for policies: an empty set would allow everything. False if the server is to stop
-        before.
+        """Wait for policies: an empty set would allow everything. False if the server stops
+        first.
         """
         if self.store.unready:
             self.log.write("error", "waiting", f"not ready: {self.store.unready}")
@@ -377,7 +374,7 @@ class Server:
         os._exit(status)
 
     def _failed(self, error: BaseException | None) -> None:
-        """A port no longer works: end the process, so that it is started again."""
+        """End the process after a port failed, so that it is restarted."""
         self.log.write("error", "defect", "a port stopped working", exception=repr(error))
         self._leave(1)
 
@@ -395,6 +392,6 @@ class Server:
         load_log.report(self.log, self.store, attempt, str(self.settings.last_good))
 
     def _changed(self) -> None:
-        """Notify the controllers of other policies, or that the server listens."""
+        """Notify the controllers that the policies changed or that the server listens."""
         for each in self.controllers:
             each.changed()

@@ -1,9 +1,9 @@
-"""What a server does with ConfigMaps: it reads policies and exceptions from them, and keeps the
-last good policies in one. Without a cluster it does none of these.
+"""A server's ConfigMaps: it reads policies and exceptions from them, and keeps the last good
+policies in one. There are none without a cluster.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from time import monotonic
@@ -13,13 +13,13 @@ from policyd.config import Settings
 from policyd.controllers.waiting import until_any
 from policyd.errors import PolicyError
 from policyd.observability.logs import Log
-from policyd.observability.metrics.scrape import CacheState, ReadState
+from policyd.observability.metrics.scrape import CacheState
 from policyd.observability.throttle import LineLimit
 from policyd.option_values import ConfigMapName
 from policyd.server.cluster.own_namespace import known_namespace, own_namespace
 from policyd.server.health import WatchHealth, WatchSupervisor
 from policyd.server.policies.loaded_set import LoadedSet
-from policyd.server.policies.policy_sources import PolicySource, Together
+from policyd.server.policies.policy_sources import PolicySource
 from policyd.server.policies.store import LONGEST_RETRY_SECONDS, Store
 
 if TYPE_CHECKING:
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from policyd.server.edits.model import EditFindings, PolicyEdit
     from policyd.server.policies.last_good import KeepingPlace, LastGoodPolicies
 
-# How long to wait for the ConfigMaps at start before the last good policies are served, or the
-# server is reported as not ready.
+# How long to wait for the ConfigMaps at start before serving the last good policies, or reporting
+# that the server is not ready.
 FIRST_SECONDS = 10.0
-# How often to try to write the last good policies that could not be written.
+# How often to retry writing the last good policies.
 KEEP_SECONDS = 5.0
-# Lines about exceptions that are held back, in so many seconds: teams choose how often they edit.
+# Log lines about held-back exceptions in so many seconds: teams choose how often they edit.
 HELD_LINES = 20
 HELD_SECONDS = 60.0
-# After a reload for an edit of exceptions the next one waits several times as long as it took.
+# After a reload of exceptions the next one waits this many times as long as it took.
 IDLE_SHARE = 4.0
 
 
@@ -66,7 +66,7 @@ class ConfigMapPolicies:
         self.exceptions: ExceptionConfigMaps | None = None
         self._held = LineLimit(HELD_LINES, HELD_SECONDS)
         self._listed = asyncio.Event()  # exceptions may be loaded with the first policies
-        self._exceptions_read = asyncio.Event()  # once, or waited for in vain
+        self._exceptions_read = asyncio.Event()  # once, or the wait timed out
         if cluster is not None and (settings.policy_configmaps or settings.exception_configmaps):
             self._connect(cluster.caches.client)
 
@@ -84,10 +84,9 @@ class ConfigMapPolicies:
                 client, settings.exception_namespaces, settings.exception_configmaps, self._hold
             )
 
-    def sources(self) -> PolicySource | None:
-        """Return what is read beside files; None if nothing is."""
-        found = [each for each in (self.source, self.exceptions) if each is not None]
-        return Together(found) if found else None
+    def sources(self) -> Sequence[PolicySource]:
+        """Return the sources besides files."""
+        return [each for each in (self.source, self.exceptions) if each is not None]
 
     def last_good(self, restore: Callable[[bytes], LoadedSet]) -> "LastGoodPolicies | None":
         """Where the last good policies are kept, if anywhere; ``restore`` loads them."""
@@ -117,7 +116,7 @@ class ConfigMapPolicies:
         )
 
     def states(self) -> Mapping[str, CacheState]:
-        """The state of everything that is followed in the cluster, for metrics."""
+        """The state of the followed ConfigMaps, for metrics."""
         lists = {"configmaps": self.source, "exceptions": self.exceptions}
         followed = {} if self._cluster is None else self._cluster.caches.states()
         return {**followed} | {
@@ -126,23 +125,19 @@ class ConfigMapPolicies:
             if each is not None
         }
 
-    def read_states(self) -> Mapping[str, ReadState]:
-        """The state of the kinds that policies read, for metrics."""
-        return {} if self._cluster is None else self._cluster.caches.read_states()
-
     def edit_gate(
         self,
         store: Store,
         count: Callable[[str], None],
         turn: AbstractContextManager[None],
     ) -> "EditGate | None":
-        """Return the check of edits of the ConfigMaps, watched or mounted; None if no webhook for
-        them can be registered. ``turn`` excludes other workers.
+        """Return the check of edits of watched or mounted ConfigMaps; None if no webhook for them
+        can be registered. ``turn`` excludes other workers.
         """
         if not self.namespace:
             return None
         from policyd.server.edits.edit_gate import EditGate, edit_selector
-        from policyd.server.edits.finding import MountedEdits, WatchedEdits
+        from policyd.server.edits.finding import EditFinder
         from policyd.server.edits.process import ProcessLimits, check_apart
 
         settings, cluster = self._settings, self._cluster
@@ -150,17 +145,13 @@ class ConfigMapPolicies:
         selector = edit_selector(settings)
         if not selector:
             return None
-        known: dict[str, bool] = {
-            "allow_empty": settings.allow_empty,
-            "definitions": cluster is not None,
-        }
-        find = (
-            MountedEdits(store, **known)
-            if self.source is None
-            else WatchedEdits(store, self.source, **known)
+        finder = EditFinder(
+            store,
+            self.source,
+            allow_empty=settings.allow_empty,
+            definitions=cluster is not None,
         )
-
-        # A review needs about as much again as is counted for it.
+        # A review needs about twice the memory that is counted for it.
         reviews = 2 * settings.max_in_flight_bytes * settings.workers
         limits = ProcessLimits(turn, reviews)
 
@@ -169,7 +160,7 @@ class ConfigMapPolicies:
 
         return EditGate(
             check,
-            find,
+            finder,
             self._log,
             count,
             namespace=self.namespace,
@@ -202,7 +193,7 @@ class ConfigMapPolicies:
         ]
 
     async def _keep(self, kept: "LastGoodPolicies", stop: asyncio.Event) -> None:
-        """Write the last good policies as soon as that is possible, if it was not at once."""
+        """Retry writing the last good policies until it succeeds."""
         while not stop.is_set():
             await until_any(stop, seconds=KEEP_SECONDS)
             if not stop.is_set():
@@ -255,8 +246,8 @@ class ConfigMapPolicies:
         stop: asyncio.Event,
         watch: WatchHealth,
     ) -> None:
-        """Take the exceptions before requests are accepted, if the API server gives them in time,
-        and then each change of them.
+        """Load the exceptions before requests are accepted, if the API server returns them in
+        time, and then load each change.
         """
 
         async def reload() -> None:
@@ -266,7 +257,7 @@ class ConfigMapPolicies:
         async def reload_and_rest() -> None:
             began = monotonic()
             await reload()
-            # A user who edits exceptions all the time must not keep a processor busy.
+            # A user who keeps editing exceptions must not keep a processor busy.
             await until_any(stop, seconds=(monotonic() - began) * IDLE_SHARE)
 
         if not self._exceptions_read.is_set():
@@ -278,7 +269,7 @@ class ConfigMapPolicies:
         await exceptions.follow(stop, reload_and_rest, report)
 
     def _hold(self, held: "HeldBack") -> None:
-        """Log what is not used of a team's ConfigMap, at a bounded rate."""
+        """Log a team's ConfigMap whose exceptions are not used, at a bounded rate."""
         unsaid = self._held.take(held.namespace, held.name)
         if unsaid is None:
             return
@@ -295,7 +286,7 @@ class ConfigMapPolicies:
         )
 
     async def _first(self, source: "PolicyConfigMaps", store: Store, stop: asyncio.Event) -> None:
-        """Load the first set, or the last good one; if there is none, say why and wait."""
+        """Load the first set, or the last good one; if there is none, log the reason and wait."""
         errors: list[str] = []
         read = await source.first(stop, FIRST_SECONDS)
         why = f"the ConfigMaps of policies could not be read: {source.problem or 'no answer'}"
@@ -320,7 +311,7 @@ class ConfigMapPolicies:
             await source.next(stop, LONGEST_RETRY_SECONDS)
 
     def _report(self, watch: WatchHealth, what: str, problem: str) -> None:
-        """Note the health of the watch; log once when a problem begins, and once when it ends."""
+        """Record the watch's health; log once when a problem begins and once when it ends."""
         watch.succeeded()
         if problem:
             watch.failed(problem)

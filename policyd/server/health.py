@@ -3,9 +3,9 @@ failure.
 
 A failing or hanging watch does not change responses, but the server no longer notices changes. The
 log and a metric report it at once; after a grace period the server is no longer ready. The grace
-period is long for two reasons: a reload of very many policies can block its watch for minutes on a
-slow processor, and such a fault (a node without memory, a hanging file system) may hit all replicas
-at once. Stale policies are better than none.
+period is long for two reasons: reloading very many policies can block the watch for minutes on a
+slow processor, and a fault (a node without memory, a hanging file system) may hit all replicas at
+once. Stale policies are better than none.
 """
 
 import asyncio
@@ -14,13 +14,17 @@ from dataclasses import dataclass
 from time import monotonic
 
 from policyd.controllers.waiting import until_any
+from policyd.observability.logs import Log
+from policyd.observability.throttle import Throttle
 
 # A watch checks every 5 s, or every minute for a very large tree; no check for this long is a
-# fault.
+# failure.
 SILENCE_SECONDS = 90.0
 # How soon a failed watch restarts; doubled each time, up to a minute.
 RESTART_SECONDS = 1.0
 LONGEST_RESTART_SECONDS = 60.0
+# The shortest time between two log lines about the same problem.
+LOG_SECONDS = 60.0
 
 
 class WatchHealth:
@@ -53,20 +57,21 @@ class WatchHealth:
 
     @property
     def problem(self) -> str:
-        """Why the watch is unhealthy; a hanging watch reports nothing itself."""
+        """Why the watch is unhealthy. A hanging watch reports no problem itself."""
         return self._problem or "the check for changes hangs"
 
 
 @dataclass(eq=False, repr=False)
 class WatchSupervisor:
-    """All watches of a server. ``on_failure`` is called with the name and error of each failure."""
+    """All watches of a server. It restarts those that fail, and logs why they failed."""
 
     grace: float
-    on_failure: Callable[[str, str], None]
+    log: Log
     clock: Callable[[], float] = monotonic
 
     def __post_init__(self) -> None:
         self._watches: list[WatchHealth] = []
+        self._failures = Throttle(LOG_SECONDS)
 
     def add(self, name: str) -> WatchHealth:
         """Add a watch, which is healthy at first."""
@@ -97,11 +102,14 @@ class WatchSupervisor:
             try:
                 await work()
             except Exception as error:
-                # Any exception, a defect of policyd included: without the watch the server would
+                # Any exception, including defects of policyd: without the watch the server would
                 # never notice another change.
                 problem = f"{type(error).__name__}: {error}"
                 watch.failed(problem)
-                self.on_failure(watch.name, problem)
+                count = self._failures.count(watch.name + problem)
+                if count:
+                    message = f"cannot watch the {watch.name} for changes: {problem}"
+                    self.log.write("error", "watch", message, watch=watch.name, count=count)
             if self.clock() - began > LONGEST_RESTART_SECONDS:
                 pause = RESTART_SECONDS
             await until_any(stop, seconds=pause)

@@ -11,13 +11,13 @@ from policyd.http.evaluators import ReviewCall, ReviewEvaluator
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
 
-# ``admission.engine.review``, or what tests have in its place.
+# ``admission.engine.review``, or a replacement in tests.
 Evaluate = Callable[..., AdmissionResponse]
 
 
 @dataclass(eq=False)
 class PolicyEvaluator(ReviewEvaluator):
-    """Evaluates calls with the policies that ``policies`` returns, and lookups by a client."""
+    """Evaluates calls with the policies that ``policies`` returns, and with a client's lookups."""
 
     policies: Callable[[], CompiledPolicySet]
     lookups: LookupClient | None = None

@@ -1,4 +1,4 @@
-"""Signals that arrive before the event loop runs, and signals that must not end the process.
+"""Handles signals that arrive before the event loop runs, or that must not end the process.
 
 SIGHUP reloads policies and certificates; SIGUSR1 and SIGUSR2 are ignored. Their default action
 would end the process.
@@ -14,15 +14,13 @@ ENDING = (signal.SIGTERM, signal.SIGINT)
 
 
 def ignore() -> None:
-    """Ignore these signals from the start of the process: nothing is loaded yet that could be
-    reloaded.
-    """
+    """Ignore these signals from the start of the process: there is nothing to reload yet."""
     for number in (RELOAD, *IGNORED):
         signal.signal(number, signal.SIG_IGN)
 
 
 class Signals:
-    """Holds signals back until there is an event loop that can handle them."""
+    """Holds signals until an event loop can handle them."""
 
     def __init__(self) -> None:
         self._held: list[signal.Signals] = []
@@ -32,8 +30,8 @@ class Signals:
         connected yet.
 
         The first process of a container has no default action for these signals. Without a handler
-        they would be lost, and a Pod that is deleted while it starts would be killed only after its
-        grace period.
+        they would be lost, and a Pod deleted while it starts would be killed only after its grace
+        period.
         """
         for number in ENDING:
             signal.signal(number, end)
@@ -43,9 +41,7 @@ class Signals:
     def serve(
         self, reload: Callable[[], None], on_ignored: Callable[[signal.Signals], None]
     ) -> None:
-        """Call these functions from now on, on the running loop, and for the signals that were
-        held.
-        """
+        """Call these functions on the running loop, for held signals and from now on."""
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(RELOAD, reload)
         for number in IGNORED:
@@ -63,7 +59,7 @@ def end(number: int, frame: object) -> None:
 
 
 def name_of(number: int) -> str:
-    """Return the name of a signal, also of one that Python does not know."""
+    """Return the name of a signal, or its number if Python does not know it."""
     try:
         return signal.Signals(number).name
     except ValueError:

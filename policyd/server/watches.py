@@ -1,4 +1,4 @@
-"""Watch for changes while the server runs, and log what happens to certificates.
+"""Watches for changes while the server runs, and logs changes of certificates.
 
 Watches policies, certificates and definitions of the cluster; reports expiring certificates;
 reloads on SIGHUP.
@@ -26,29 +26,12 @@ if TYPE_CHECKING:
     from policyd.server.callers.required_tokens import RequiredTokens
     from policyd.server.cluster.cluster_connection import ClusterConnection
 
-# Expiry of the serving certificate: a warning a day in its last week, or in the last tenth of its
-# life if it is short-lived; after expiry an error an hour.
+# Expiry of the serving certificate: one warning per day in its last week, or in the last tenth of
+# its life if it is short-lived; after expiry one error per hour.
 WARN_SECONDS = 7 * 86_400.0
 WARN_PART = 0.1
 WARN_AGAIN_SECONDS = 86_400.0
 EXPIRED_AGAIN_SECONDS = 3_600.0
-# A watch that fails: one log line a minute for each problem.
-TROUBLE_AGAIN_SECONDS = 60.0
-
-
-class FailureLog:
-    """Logs watches that fail."""
-
-    def __init__(self, log: Log) -> None:
-        self._log = log
-        self._trouble = Throttle(TROUBLE_AGAIN_SECONDS)
-
-    def __call__(self, name: str, problem: str) -> None:
-        """Record a failure."""
-        count = self._trouble.count(name + problem)
-        if count:
-            message = f"cannot watch the {name} for changes: {problem}"
-            self._log.write("error", "watch", message, watch=name, count=count)
 
 
 @dataclass(eq=False, repr=False)
@@ -98,7 +81,7 @@ class Watcher:
         return tasks
 
     def unready(self) -> list[str]:
-        """Why the server is not ready: watches that failed for too long, and lists not yet read."""
+        """Why the server is not ready: watches that failed for too long, and unread lists."""
         waiting = () if self.cluster is None else self.cluster.caches.waiting()
         keyless = () if self.callers is None else self.callers.unready()
         return [*self.watches.stale(), *waiting, *keyless]
@@ -110,24 +93,25 @@ class Watcher:
         """Read certificates when they change, and again at intervals while they cannot be used."""
         files = self.certificates.files
         known = fingerprint(files)
-        self._read(again=True)  # they may have changed since the start
+        self.read_certificates(again=True)  # they may have changed since the start
+
+        def looked() -> None:
+            watch.succeeded()
+            self._check_expiry()
+
         states = changed(
             files,
             stop,
             known=known,
-            looked=partial(self._files_checked, watch),
+            looked=looked,
             due=lambda: bool(self._problems) and monotonic() >= self._retry_at,
             degraded=partial(self._degraded, watch.name),
         )
         async for state in states:
             again, known = state == known, state
-            self._read(again=again)
+            self.read_certificates(again=again)
 
-    def _files_checked(self, watch: WatchHealth) -> None:
-        watch.succeeded()
-        self._check_expiry()
-
-    def _read(self, *, again: bool) -> None:
+    def read_certificates(self, *, again: bool = False) -> None:
         """Read the certificates. Runs on the thread of the event loop, so that new connections see
         the change between two handshakes.
 
@@ -151,10 +135,6 @@ class Watcher:
             )
             self._check_expiry()
 
-    def reload_certificates(self) -> None:
-        """Read the certificates because their source has others."""
-        self._read(again=False)
-
     def _check_expiry(self) -> None:
         """Log that the serving certificate expires soon, or has expired."""
         if not self.certificates.served:
@@ -171,7 +151,7 @@ class Watcher:
 
     def _reload(self) -> None:
         self.log.write("info", "signal", "SIGHUP: reloading policies and certificates")
-        self._read(again=False)
+        self.read_certificates()
         task = asyncio.get_running_loop().create_task(self.store.renew())
         self._reloads.add(task)  # the loop itself does not keep tasks alive
         task.add_done_callback(self._renewed)

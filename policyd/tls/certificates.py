@@ -1,8 +1,8 @@
-"""The serving certificate and the client CAs: where they come from (files, or memory that a
-controller fills), and how they are read again when they change.
+"""The serving certificate and the client CAs: reads them from files, or from memory that a
+controller fills, and reads them again when they change.
 
 Independent of sockets, and writes nothing to disk. Each reload creates a new context
-(``handshakes.py``), so that errors in new files leave the current context as it is.
+(``handshakes.py``), so that errors in new files leave the current context unchanged.
 """
 
 import ssl
@@ -19,12 +19,12 @@ from policyd.tls.handshakes import Context, Refusal, SwitchableContext
 from policyd.tls.issued import SelfSigned
 from policyd.tls.pem import KeyPair, certificates_in, load_pair, validity
 
-# Bytes of one file. All public CAs of a browser take a quarter of this.
+# Bytes of one file. All public CAs of a browser take a quarter of it.
 MAX_BYTES = 1 << 20
 
 
 class PairSource(Protocol):
-    """Gives the serving certificate and its key."""
+    """Returns the serving certificate and its key."""
 
     @property
     def name(self) -> str:
@@ -32,7 +32,7 @@ class PairSource(Protocol):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that are watched for changes."""
+        """The files to watch for changes."""
 
     def read(self) -> KeyPair | None:
         """The pair; None while there is none yet. Raises ConfigError."""
@@ -63,7 +63,7 @@ class HeldPair:
         self.pair = pair
 
     def read(self) -> KeyPair | None:
-        """The pair that is held now."""
+        """The current pair."""
         return self.pair
 
 
@@ -79,8 +79,8 @@ def read_file(file: Path, what: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class CertificateReload:
-    """The changes of a reload: whether the certificate, and how many CAs were added and
-    removed; and which files could not be used.
+    """The changes of a reload: whether the certificate changed, how many CAs were added and
+    removed, and which files could not be used.
     """
 
     certificate: bool = False
@@ -90,11 +90,11 @@ class CertificateReload:
 
 
 class Certificates:
-    """The context that the listener uses; ``reload`` changes what new connections use.
+    """The listener's context; ``reload`` changes the context of new connections.
 
-    ``source`` gives the certificate; None: the source that the settings name. While it has none,
-    nothing can be served. ``refused`` is called for each failed handshake with the reason, one of
-    ``REFUSALS``, and a message.
+    ``source`` returns the certificate; None: the source that the settings name. Without a
+    certificate nothing can be served. ``refused`` is called for each failed handshake with the
+    reason, one of ``REFUSALS``, and a message.
     """
 
     def __init__(
@@ -149,12 +149,15 @@ class Certificates:
         )
         if pair is not None and (pair, after) != (self._pair, before):
             # Only after a change: a new context invalidates tickets and sessions.
-            self.context.switch_to(self._new_context(pair, authorities))
+            self.context.current = self._new_context(pair, authorities)
             self._pair, self.valid, self._authorities = pair, valid, authorities
         return change
 
     def _new_context(self, pair: KeyPair, authorities: Sequence[bytes]) -> Context:
-        context = Context(self._http2, self._trusts, self._refused, self._client_names)
+        def trusts(authority: bytes) -> bool:
+            return authority in self.context.current.authorities
+
+        context = Context(self._http2, trusts, self._refused, self._client_names)
         self._load_pair(context, pair)
         if authorities:
             context.require_clients(authorities)
@@ -172,7 +175,7 @@ class Certificates:
 
     @property
     def expires_at(self) -> float | None:
-        """When the current certificate expires, as Unix time; None without one."""
+        """The expiry of the current certificate as Unix time; None without one."""
         return self.valid[1] if self.served else None
 
     def _validity(self, pair: KeyPair) -> tuple[float, float]:
@@ -182,9 +185,6 @@ class Certificates:
             raise ConfigError(
                 f"{self._source.name}: cannot read the validity of the certificate: {error}"
             ) from None
-
-    def _trusts(self, authority: bytes) -> bool:
-        return authority in self.context.current.authorities
 
     def _load_pair(self, context: Context, pair: KeyPair) -> None:
         certificate, key = (f"{each}: " for each in self._source.files or ("certificate", "key"))

@@ -1,8 +1,8 @@
 """TLS handshakes: contexts that can be replaced under a listener, and why clients were refused.
 
-A listener keeps the one context that it was given: a ``SwitchableContext``. It passes each new
-connection to the current ``Context``, so that a new certificate or CA means a new context
-with its own tickets, sessions and CAs: an SSLContext cannot forget a CA.
+A listener always uses the same ``SwitchableContext``, which passes each new connection to the
+current ``Context``. A new certificate or CA means a new context with its own tickets, sessions and
+CAs, because an SSLContext cannot forget a CA.
 """
 
 import ssl
@@ -38,7 +38,7 @@ _OF_OURS = (
     "CERTIFICATE_UNKNOWN",
     "UNKNOWN_CA",
 )
-# These errors end a handshake because the other side disconnected: nobody was refused.
+# These errors mean that the client disconnected during the handshake: no client was refused.
 _LEFT = (ssl.SSLWantReadError, ssl.SSLWantWriteError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
 
 
@@ -56,12 +56,8 @@ class SwitchableContext(ssl.SSLContext):
     current: "Context"
 
     def __new__(cls) -> Self:
-        """Without its own certificate: no handshake uses it."""
+        """Create the context without a certificate: no handshake uses it."""
         return super().__new__(cls, ssl.PROTOCOL_TLS_SERVER)
-
-    def switch_to(self, context: "Context") -> None:
-        """Use ``context`` for new connections from now on."""
-        self.current = context
 
     def wrap_bio(self, *arguments: Any, **named: Any) -> ssl.SSLObject:
         """Start a handshake; event loops call this."""
@@ -69,11 +65,11 @@ class SwitchableContext(ssl.SSLContext):
 
 
 class Context(ssl.SSLContext):
-    """A context that is never changed once it is in use.
+    """A context that never changes once it is in use.
 
-    ``authorities`` are hashes of the certificates that client certificates are verified against;
-    empty if clients need none. ``trusts`` reports whether such a hash is among those in use now.
-    ``names``: a client certificate needs one of them; empty if it needs none.
+    ``authorities`` are hashes of the CA certificates that verify clients; empty if clients need no
+    certificate. ``trusts`` returns whether such a hash is currently in use. ``names``: a client
+    certificate needs one of them; empty if it needs none.
     """
 
     authorities: frozenset[bytes]
@@ -88,13 +84,13 @@ class Context(ssl.SSLContext):
         refused: Callable[[Refusal, str], None] = lambda *_: None,
         names: tuple[str, ...] = (),
     ) -> Self:
-        """With the protocols and ciphers of policyd, and without a certificate."""
+        """Create a context with policyd's protocols and ciphers, without a certificate."""
         context = super().__new__(cls, ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.set_ciphers(CIPHERS)
         context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION
-        # HTTP/1.1 if the client has both: an API server would use a single connection of HTTP/2,
-        # which Hypercorn does not close when the server stops.
+        # Prefer HTTP/1.1: an API server would use a single HTTP/2 connection, which Hypercorn does
+        # not close when the server stops.
         context.set_alpn_protocols(["http/1.1", "h2"] if http2 else ["http/1.1"])
         context.sslobject_class = Handshake
         context.authorities = frozenset()
@@ -108,15 +104,15 @@ class Context(ssl.SSLContext):
         self.load_verify_locations(cadata=b"".join(authorities))
         self.verify_mode = ssl.CERT_REQUIRED
         self.authorities = frozenset(map(_hash, authorities))
-        # A ticket would accept a client again whose certificate has expired since.
+        # A ticket would admit a client whose certificate has expired since.
         self.options |= ssl.OP_NO_TICKET
         self.num_tickets = 0
 
 
 class Handshake(ssl.SSLObject):
-    """The TLS of one connection. ``authority`` is the hash of the CA that verified the
-    client certificate; None without a client certificate, and for a resumed session of TLS 1.2,
-    which has no chain.
+    """The TLS of one connection. ``authority`` is the hash of the CA that verified the client
+    certificate; None without a client certificate, and for a resumed TLS 1.2 session, which has no
+    chain.
     """
 
     authority: bytes | None = None
@@ -132,10 +128,10 @@ class Handshake(ssl.SSLObject):
                 self.authority = _hash(chain[-1]) if chain else None
                 if not is_trusted(self):
                     raise ClientRefused(
-                        "unknown_authority", "the authority of the client certificate was removed"
+                        "unknown_authority", "the CA of the client certificate was removed"
                     )
             if context.names and not has_name(self.getpeercert(), context.names):
-                raise ClientRefused("name", "the client certificate has none of the names")
+                raise ClientRefused("name", "the client certificate has no name of --client-name")
         except _LEFT:
             raise
         except ssl.SSLError as error:
@@ -144,7 +140,7 @@ class Handshake(ssl.SSLObject):
 
 
 def is_trusted(connection: ssl.SSLObject | None) -> bool:
-    """Whether the CAs in use now would still accept the client."""
+    """Whether the current CAs would still accept the client."""
     if not isinstance(connection, Handshake):
         return True
     context = connection.context

@@ -1,5 +1,5 @@
-"""Certificates that a process of its own issues, so that its memory ends with it: ``cryptography``
-takes a tenth of a server's memory.
+"""Issues certificates in a separate process, because ``cryptography`` takes a tenth of a server's
+memory.
 """
 
 import json
@@ -31,8 +31,8 @@ class IssuedPairs(NamedTuple):
 def issue(
     now: float, lifetime: float, names: tuple[str, ...], authority: KeyPair | None
 ) -> IssuedPairs:
-    """Issue a leaf for ``names``, if there are any; by a new CA if none is given. Waits for
-    the process. Raises IssuingError.
+    """Issue a leaf for ``names``, if there are any, with a new CA if none is given. Waits for the
+    process. Raises IssuingError.
     """
     signer = None if authority is None else [part.decode() for part in authority]
     order = {"now": now, "lifetime": lifetime, "names": names, "authority": signer}
@@ -77,7 +77,7 @@ class _Issuing:
             raise IssuingError(error.strerror or repr(error)) from None
 
     def result(self, order: bytes = b"") -> IssuedPairs:
-        """Return what is issued."""
+        """Return the issued pairs."""
         try:
             answer, said = self._process.communicate(order, timeout=SECONDS)
         except subprocess.TimeoutExpired:

@@ -1,8 +1,8 @@
-"""Issue certificates: a self-signed one for development, a CA, and leaves of it.
+"""Issues certificates: a self-signed one for development, a CA, and its leaves.
 
-Imports ``cryptography``, which takes 12 MB that a server needs for a tenth of a second. Run as a
-program it reads an ``Order`` as JSON and prints the issued pairs: the memory ends with the process.
-After ``--self-signed`` it reads no order: the arguments are the names of a self-signed pair.
+Imports ``cryptography``, whose 12 MB a server needs for only a tenth of a second. So it runs as a
+program, which reads the arguments of ``issue`` as JSON and prints the issued pairs. After
+``--self-signed`` the arguments are the names of a self-signed pair.
 """
 
 import ipaddress
@@ -11,9 +11,9 @@ import math
 import socket
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from time import time
+from typing import Literal
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -26,38 +26,20 @@ SELF_SIGNED_SECONDS = 365 * 86_400.0
 LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """The certificates to issue at the time ``now``: a leaf for ``names``, if there are any, that
-    lives ``lifetime`` seconds; signed by ``authority`` (certificate and key), or by a new one.
+# Certificate and key of the CA, if it is new, and of the leaf.
+Issued = dict[Literal["authority", "leaf"], tuple[str, str] | None]
+
+
+def issue(
+    now: float, lifetime: float, names: Sequence[str] = (), authority: Sequence[str] | None = None
+) -> Issued:
+    """Issue a leaf for ``names``, if there are any, that lives ``lifetime`` seconds from ``now``,
+    signed by ``authority`` (certificate and key) or a new CA.
     """
-
-    now: float
-    lifetime: float
-    names: Sequence[str] = ()
-    authority: Sequence[str] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Issued:
-    """Certificates and keys; the CA only if it is new."""
-
-    authority: tuple[str, str] | None
-    leaf: tuple[str, str] | None
-
-
-def issue(order: Order) -> Issued:
-    """Issue what was ordered."""
-    authority = new = None
-    if order.authority is None:
-        new = new_authority(order.now, LIVES * order.lifetime)
-        authority = new
-    else:
-        authority = KeyPair(*(part.encode() for part in order.authority))
-    leaf = None
-    if order.names:
-        leaf = new_leaf(authority, order.names, order.now, order.lifetime)
-    return Issued(_strings(new), _strings(leaf))
+    new = new_authority(now, LIVES * lifetime) if authority is None else None
+    signer = new or KeyPair(*(part.encode() for part in authority or ()))
+    leaf = new_leaf(signer, names, now, lifetime) if names else None
+    return {"authority": _strings(new), "leaf": _strings(leaf)}
 
 
 def self_signed(names: Sequence[str] = ()) -> KeyPair:
@@ -91,8 +73,8 @@ def new_authority(now: float, lifetime: float) -> KeyPair:
 
 
 def new_leaf(authority: KeyPair, names: Sequence[str], now: float, lifetime: float) -> KeyPair:
-    """A serving certificate. It lives at most a tenth (``LIVES``) of the life of the CA, and
-    not longer than the CA: ``controllers/certificates/rotation.py`` relies on both.
+    """A serving certificate. It lives at most a tenth (``LIVES``) of the CA's life, and not longer
+    than the CA: ``controllers/certificates/rotation.py`` relies on both.
     """
     begins, ends = validity(authority.certificate)
     lifetime = min(lifetime, (ends - begins - BACKDATED) / LIVES, ends - now)
@@ -177,12 +159,12 @@ def _strings(pair: KeyPair | None) -> tuple[str, str] | None:
 
 
 def main() -> None:
-    """Read an order from standard input, or names from the arguments; print what was issued."""
+    """Read arguments from standard input, or names from the command line; print the pairs."""
     if sys.argv[1:2] == ["--self-signed"]:
-        issued = Issued(None, _strings(self_signed(sys.argv[2:])))
+        issued: Issued = {"authority": None, "leaf": _strings(self_signed(sys.argv[2:]))}
     else:
-        issued = issue(Order(**json.load(sys.stdin)))
-    json.dump(asdict(issued), sys.stdout)
+        issued = issue(**json.load(sys.stdin))
+    json.dump(issued, sys.stdout)
 
 
 if __name__ == "__main__":

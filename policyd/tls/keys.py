@@ -1,5 +1,5 @@
-"""What is wrong with a certificate and key that OpenSSL refuses: it names neither the file nor what
-is in it. Decides nothing: OpenSSL has.
+"""Explains why OpenSSL refuses a certificate and key: its errors name neither the file nor its
+content. Decides nothing: OpenSSL has.
 
 Needs no ``cryptography``, which takes a tenth of a server's memory.
 """
@@ -37,13 +37,13 @@ _ALGORITHMS = {
 }
 _SEQUENCE, _VERSION, _INTEGER = 0x30, 0xA0, 0x02
 _PKCS12 = (_INTEGER, b"\x03")  # its first field, the version
-_LONG = 0x80  # a length of this or more has bytes of its own
+_LONG = 0x80  # from this value on, a length has its own bytes
 _SUBJECT_KEY = 5  # of serial, algorithm, issuer, validity, subject, subjectPublicKeyInfo
 
 
 def mistake_in_key(pair: KeyPair, error: Exception) -> str:
-    """Return what is wrong with the key of a pair that OpenSSL refuses with ``error``; empty if the
-    key seems to be correct.
+    """Return the mistake in the key of a pair that OpenSSL refuses with ``error``; empty if the key
+    seems correct.
     """
     mistake = _mistake_in(pair.key)
     if mistake:
@@ -58,7 +58,7 @@ def mistake_in_key(pair: KeyPair, error: Exception) -> str:
 
 
 def _mistake_in(pem: bytes) -> str:
-    """Return why there is no private key that can be used; empty if there may be one."""
+    """Return why there is no usable private key; empty if there may be one."""
     if not pem.strip():
         return f"{_EXPECTED}, got an empty file"
     if pem[:1] == bytes([_SEQUENCE]):
@@ -79,7 +79,7 @@ def _mistake_in(pem: bytes) -> str:
 
 
 def _binary(der: bytes) -> str:
-    """Return what DER is, and what to do."""
+    """Return the content of DER, and the remedy."""
     try:
         if elements(elements(der)[0][1])[0] == _PKCS12:
             return "PKCS #12; convert it with: openssl pkcs12 -nodes -nocerts -in FILE"
@@ -89,7 +89,7 @@ def _binary(der: bytes) -> str:
 
 
 def _is_whole(body: bytes) -> bool:
-    """Whether the body of a PEM block is one DER sequence of the length that it says."""
+    """Whether the body of a PEM block is one complete DER sequence."""
     try:
         der = b64decode(body)
         [(tag, content)] = elements(der)

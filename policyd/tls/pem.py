@@ -1,4 +1,4 @@
-"""Certificates as PEM: what is in a file, when it is valid, and how OpenSSL is given it.
+"""Certificates as PEM: reads their content and validity, and passes them to OpenSSL.
 
 Needs no ``cryptography``, which takes a tenth of a server's memory.
 """
@@ -12,9 +12,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-# A certificate is valid from this long before it is issued, for clients whose clock is behind.
+# How long before its issue a certificate becomes valid, for clients whose clock is behind.
 BACKDATED = 300.0
-# A CA lives as long as this many leaves.
+# The lifetime of a CA, as a multiple of a leaf's.
 LIVES = 10
 
 
@@ -27,8 +27,8 @@ class KeyPair(NamedTuple):
 
 @contextmanager
 def as_files(*contents: bytes) -> Iterator[list[str]]:
-    """Paths where OpenSSL can read these contents: it reads keys only from files. The files are in
-    memory if the system supports that, and never readable by other users.
+    """Paths where OpenSSL, which reads keys only from files, can read these contents. The files are
+    in memory if the system supports that, and never readable by other users.
     """
     with ExitStack() as stack:
         yield [_as_file(content, stack) for content in contents]
@@ -92,9 +92,9 @@ def _armoured(encoded: bytes) -> str:
 
 
 def validity(cert: bytes) -> tuple[float, float]:
-    """From when until when the first certificate of a PEM chain is valid, as Unix times.
+    """The start and end of the validity of the first certificate of a PEM chain, as Unix times.
 
-    Parsed from the DER (RFC 5280, 4.1). OpenSSL has accepted the certificate before.
+    Parsed from the DER (RFC 5280, 4.1), after OpenSSL has accepted the certificate.
     """
     (_, certificate), *_ = elements(certificates_in(cert)[0])
     (_, to_be_signed), *_ = elements(certificate)
@@ -123,7 +123,7 @@ def elements(der: bytes) -> list[tuple[int, bytes]]:
     found = []
     while der:
         length, start = der[1], 2
-        if length & 0x80:  # the length has this many bytes
+        if length & 0x80:  # the low bits are the number of bytes of the length
             start += length & 0x7F
             length = int.from_bytes(der[2:start], "big")
         found.append((der[0], der[start : start + length]))

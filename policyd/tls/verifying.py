@@ -1,4 +1,4 @@
-"""Whether clients that trust a bundle accept a certificate: a TLS handshake in memory.
+"""Checks with a TLS handshake in memory whether clients that trust a bundle accept a certificate.
 
 OpenSSL decides, as in a client: signatures, names, usages. Needs neither sockets nor the time.
 """
@@ -31,7 +31,7 @@ def refusal(bundle: bytes, pair: KeyPair, names: tuple[str, ...]) -> str:
 
 
 def belong(pair: KeyPair) -> bool:
-    """Whether the key is the certificate's."""
+    """Whether the key belongs to the certificate."""
     try:
         _server(pair)
     except (OSError, ValueError):
@@ -46,7 +46,7 @@ def _server(pair: KeyPair) -> ssl.SSLContext:
 
 
 def _shake(server: ssl.SSLContext, client: ssl.SSLContext, name: str) -> None:
-    """Shake hands; raises SSLError as the client does."""
+    """Perform the handshake; raises SSLError like the client."""
     there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
     asking = client.wrap_bio(back, there, server_hostname=name or None)
     serving = server.wrap_bio(there, back, server_side=True)

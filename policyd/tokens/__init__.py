@@ -1,3 +1,3 @@
-"""Tokens by which an API server identifies itself to a webhook (KEP-6060): keys, claims, and what
-was verified. No I/O. Imported only with ``--require-api-server-token``.
+"""Tokens with which an API server identifies itself to a webhook (KEP-6060): keys, claims, and a
+cache of verified tokens. No I/O. Imported only with ``--require-api-server-token``.
 """

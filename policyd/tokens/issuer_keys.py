@@ -1,4 +1,4 @@
-"""The public keys of the issuer of tokens, from a JSON Web Key Set (RFC 7517). Fetches nothing."""
+"""Reads the public keys of a token issuer from a JSON Web Key Set (RFC 7517). Fetches nothing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from jwt import PyJWK
 from jwt.exceptions import PyJWTError
 
-# Of a set. An API server publishes about 400 bytes for each key, of which it has one or two.
+# Bytes of a set. An API server publishes one or two keys of about 400 bytes.
 MAX_KEYS_BYTES = 64 * 2**10
 MAX_KEYS = 32
-# Characters of the name of a key.
+# Characters of a key's name.
 MAX_NAME_CHARS = 1024
 # Bits of an RSA key. A verification takes some 10 µs with the smallest, 0.2 ms with the largest.
 RSA_BITS = range(2048, 8192 + 1)
-# Base64 characters of one number of a key: as many as the largest modulus has.
+# Base64 characters of one number of a key: the length of the largest modulus.
 _MAX_NUMBER_CHARS = 1400
-# The algorithms that Kubernetes signs with (pkg/serviceaccount/jwt.go), by what the key is. A token
-# does not choose: each key has one algorithm.
+# The algorithms that Kubernetes signs with (pkg/serviceaccount/jwt.go), by kind of key. A token
+# cannot choose: each key has one algorithm.
 _RSA_ALGORITHM = "RS256"
 _CURVES = {"P-256": "ES256", "P-384": "ES384", "P-521": "ES512"}
 
@@ -40,8 +40,8 @@ KeySet = Mapping[str, VerificationKey]
 def read_keys(data: bytes) -> KeySet:
     """Return the keys of a JSON Web Key Set that verify tokens. Raises ValueError.
 
-    Entries for other purposes, of other kinds or sizes, and private keys are left out, so that
-    nothing is verified with them.
+    Entries for other purposes, of other kinds or sizes, and private keys are left out and verify
+    nothing.
     """
     if len(data) > MAX_KEYS_BYTES:
         raise ValueError(f"the key set is larger than {MAX_KEYS_BYTES >> 10} KiB")

@@ -1,9 +1,9 @@
-"""Verify the token of an API server: signature, times, issuer, audience, claims of KEP-6060.
+"""Verifies the token of an API server: signature, times, issuer, audience, claims of KEP-6060.
 
 Kubernetes issues such a token for a ServiceAccount, bound to a webhook configuration
-(pkg/serviceaccount/claims.go). Its claims name the configuration, and the API group about which the
-bearer may call the webhook (``attestations``). Whether the configuration still exists is not looked
-up: a token lives ten minutes at most.
+(pkg/serviceaccount/claims.go). Its claims name the configuration, and the API group for which the
+bearer may call the webhook (``attestations``). policyd does not look up whether the configuration
+still exists: a token lives at most ten minutes.
 """
 
 import re
@@ -29,22 +29,22 @@ from policyd.tokens.issuer_keys import MAX_NAME_CHARS, KeySet, VerificationKey
 
 
 class VerifiedTokens:
-    """The findings about a token, until it expires; at most ``most`` of them.
+    """Caches the API groups of at most ``most`` verified tokens until they expire.
 
-    Only what was verified may be added: a flood of others must not take the place of these.
+    Only verified tokens may be added: a flood of others must not displace them.
     """
 
     def __init__(self, most: int, clock: Callable[[], float] = time) -> None:
         self._most = most
         self._clock = clock
-        # In the order of arrival: the end, a Unix time, and what was found.
+        # In the order of arrival: the expiry, a Unix time, and the API group.
         self._found: dict[Hashable, tuple[float, str]] = {}
 
     def __len__(self) -> int:
         return len(self._found)
 
     def get(self, key: Hashable) -> str | None:
-        """Return what was found; None if that is not known, or not true any more."""
+        """Return the API group; None if it is not known or the token has expired."""
         entry = self._found.get(key)
         if entry is None:
             return None
@@ -55,7 +55,7 @@ class VerifiedTokens:
         return None
 
     def add(self, key: Hashable, found: str, ends: float) -> None:
-        """Remember something until this Unix time."""
+        """Cache a token until the Unix time ``ends``."""
         if len(self._found) >= self._most:
             now = self._clock()
             self._found = {key: each for key, each in self._found.items() if now < each[0]}
@@ -64,32 +64,32 @@ class VerifiedTokens:
         self._found[key] = (ends, found)
 
     def clear(self) -> None:
-        """Forget everything: other keys are in use."""
+        """Forget all tokens, because other keys are in use."""
         self._found.clear()
 
 
 # A token of Kubernetes has some 1,300 bytes.
 MAX_TOKEN_BYTES = 8 * 2**10
-# The clocks of API servers may differ from this one by so much, as Kubernetes permits for them.
+# The clock skew of API servers that is accepted, as in Kubernetes.
 LEEWAY_SECONDS = 60.0
-# Tokens that are remembered: one for each path, API server and ten minutes, with room for many.
+# Cached tokens: one for each path, API server and ten minutes, with room for many.
 MAX_VERIFIED = 1024
-# How long at most: as long as a token that is bound to a webhook configuration lives.
+# The longest time in the cache: the lifetime of a token that is bound to a webhook configuration.
 REMEMBERED_SECONDS = 600.0
-# The list of API groups in ``attestations``; ``*`` stands for all.
+# The list of API groups in ``attestations``; ``*`` means all.
 ATTESTED_GROUPS = "admissionReviewAPIGroups"
-# The claim of the configuration that a token is bound to, by the webhook.
+# The claim with the configuration that a token is bound to, by webhook.
 BOUND = {
     "validate": "validatingwebhookconfiguration",
     "mutate": "mutatingwebhookconfiguration",
 }
 
 _FORM = re.compile(rb"([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
-# Fields that Kubernetes writes into the header of a token, and external signers may (KEP-740). All
-# else, such as the address of a key (jku, x5u) or an extension (crit), is refused.
+# Fields that Kubernetes, or an external signer (KEP-740), may write into a token's header. All
+# others, such as the address of a key (jku, x5u) or an extension (crit), are refused.
 _HEADER = frozenset(("alg", "kid", "typ"))
 _REQUIRED = ["exp", "iat", "nbf", "sub", "aud", "iss"]
-# Characters of what a token says in an error.
+# Characters of a token's value in an error.
 _SHOWN_CHARS = 200
 _NO_KEYS: KeySet = MappingProxyType({})
 
@@ -97,8 +97,8 @@ _NO_KEYS: KeySet = MappingProxyType({})
 class TokenVerifier:
     """Verifies tokens of one issuer for one webhook.
 
-    ``audiences`` are the addresses of the webhook, without a path, ``configurations`` the names of
-    the webhook configurations that may have sent the caller, or NAME/UID.
+    ``audiences`` are the addresses of the webhook without a path; ``configurations`` are the names,
+    or NAME/UID, of the webhook configurations whose callers are accepted.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class TokenVerifier:
         self._keys = _NO_KEYS
 
     def use(self, issuer: str, keys: KeySet) -> bool:
-        """Use these keys from now on; whether they differ from the previous ones."""
+        """Use these keys from now on; return whether they differ from the previous ones."""
         if (issuer, keys) == (self._issuer, self._keys):
             return False
         self._issuer, self._keys = issuer, keys
@@ -125,10 +125,9 @@ class TokenVerifier:
     def verify(
         self, token: bytes, webhook: str, path: str, permit: Callable[[], bool] = lambda: True
     ) -> str:
-        """Return the API group of which the bearer of the token may send reviews to ``webhook``
-        (validate or mutate) at this path; ``*``: all groups. Raises CallerRefused. ``permit``
-        decides whether another signature may be verified, which takes a thousand times as long as a
-        known token.
+        """Return the API group whose reviews the token's bearer may send to ``webhook`` (validate
+        or mutate) at this path; ``*``: all groups. Raises CallerRefused. ``permit`` decides whether
+        to verify another signature, which takes a thousand times as long as a known token.
         """
         if len(token) > MAX_TOKEN_BYTES:
             raise CallerRefused("malformed", f"the token is longer than {MAX_TOKEN_BYTES} bytes")
@@ -173,7 +172,7 @@ class TokenVerifier:
         return claims
 
     def _key(self, token: bytes) -> VerificationKey:
-        """The key that a token names. It says only which key: the key decides the algorithm."""
+        """The key that a token names. The key, not the token, determines the algorithm."""
         form = _FORM.fullmatch(token)
         header = _json(form[1]) if form else None
         if not isinstance(header, dict) or not header.keys() <= _HEADER:
@@ -197,7 +196,7 @@ class TokenVerifier:
         return key
 
     def _check_audience(self, found: object, path: str) -> None:
-        """Kubernetes issues tokens for exactly one audience: the address of the webhook."""
+        """Check that the token has exactly one audience: the address of the webhook."""
         expected = [each + path for each in self._audiences]
         only = found[0] if isinstance(found, list) and len(found) == 1 else found
         if only not in expected:
@@ -207,7 +206,7 @@ class TokenVerifier:
             )
 
     def _check_bound(self, claims: Mapping[str, Any], webhook: str) -> None:
-        """A token is bound to one configuration, of the kind that calls this webhook."""
+        """Check that the token is bound to a configuration of the kind that calls this webhook."""
         private = _private(claims)
         wanted = BOUND[webhook]
         bound = {name: private[name] for name in BOUND.values() if private.get(name) is not None}
@@ -226,7 +225,7 @@ class TokenVerifier:
 
 
 def _attested(claims: Mapping[str, Any]) -> str:
-    """The API group that the issuer attests, of which there is exactly one."""
+    """The API group that the issuer attests; there must be exactly one."""
     attestations = _private(claims).get("attestations")
     groups = attestations.get(ATTESTED_GROUPS) if isinstance(attestations, dict) else None
     only = groups[0] if isinstance(groups, list) and len(groups) == 1 else None
@@ -240,13 +239,13 @@ def _attested(claims: Mapping[str, Any]) -> str:
 
 
 def _private(claims: Mapping[str, Any]) -> dict[str, Any]:
-    """The claims of Kubernetes."""
+    """The claims of Kubernetes; empty if there are none."""
     found = claims.get("kubernetes.io")
     return found if isinstance(found, dict) else {}
 
 
 def _json(segment: bytes) -> object:
-    """The JSON of a part of a token; None if it has none."""
+    """The JSON value of a part of a token; None if it is not JSON."""
     try:
         return orjson.loads(urlsafe_b64decode(segment + b"=" * (-len(segment) % 4)))
     except ValueError:
@@ -254,5 +253,5 @@ def _json(segment: bytes) -> object:
 
 
 def _shown(value: object) -> str:
-    """The content of a token, for an error."""
+    """A value of a token, for an error message."""
     return bounded(repr(value), _SHOWN_CHARS)

@@ -35,7 +35,7 @@ def test_new_only_admits_what_the_old_object_violated(
     assert got.decisions == {"p": {want: 1}}
     assert got.allowed is (want != "deny")
     existing = [event for event in got.events if event[3]]
-    assert all(event[3] == "the old object violates it, too" for event in existing)
+    assert all(event[3] == "the old object also violates it" for event in existing)
     if want in ("would_deny", "error"):
         assert "rollout.p" in got.response["auditAnnotations"]
 

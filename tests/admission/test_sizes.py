@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
-from policyd._core.json.sizes import MAX_PATCH_BYTES, json_bytes, operation_bytes
+from policyd._core.json.sizes import MAX_PATCH_BYTES, operation_bytes, value_bytes
 from policyd.admission.decision import MAX_ANNOTATIONS_CHARS, Finding, Verdict, respond
 from policyd.admission.review import AdmissionResponse, Cause, decode, encode
 from policyd.bounded_text import MAX_CAUSES_CHARS, MAX_MESSAGE_CHARS, bounded, encodable
@@ -142,7 +142,7 @@ def test_bytes_are_no_fewer_than_those_of_the_json(value: Any) -> None:
     written = len(orjson.dumps(operations))
     assert written <= operation_bytes(operations, MAX_PATCH_BYTES) <= written + 60
     if isinstance(value, str):
-        assert json_bytes(value, 10**6) >= len(orjson.dumps(value))
+        assert value_bytes(value, 10**6) >= len(orjson.dumps(value))
 
 
 def test_an_error_that_quotes_a_megabyte_is_cut(tmp_path: Path) -> None:

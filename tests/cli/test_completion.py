@@ -3,24 +3,15 @@
 import os
 import shutil
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
+from tests.cli.program import program
+from tests.cli.within import within
 from tests.shared import ROOT
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    """A PATH on which ``policyd`` is the program of this tree."""
-    program = tmp_path / "policyd"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m policyd "$@"\n')
-    program.chmod(0o755)
-    return f"{tmp_path}:{os.environ['PATH']}"
-
-
-def completed(words: str, path: str) -> list[str]:
+def completed(words: str) -> list[str]:
     """What bash offers for the last of the words."""
     script = f"""
         source <(policyd completion bash)
@@ -28,7 +19,7 @@ def completed(words: str, path: str) -> list[str]:
         _policyd_completion policyd
         printf '%s\\n' "${{COMPREPLY[@]}}"
     """
-    environment = {"PATH": path, "PYTHONPATH": str(ROOT)}
+    environment = {"PATH": f"{program().parent}:{os.environ['PATH']}"}
     bash = shutil.which("bash") or "bash"
     done = subprocess.run(
         [bash, "-c", script],
@@ -55,15 +46,11 @@ OFFERED = [
 
 
 @pytest.mark.parametrize("words, offered", OFFERED)
-def test_bash_completes(words: str, offered: list[str], path: str) -> None:
+def test_bash_completes(words: str, offered: list[str]) -> None:
     words = words.replace("POLICIES", str(ROOT / "policies/pod-security"))
-    assert set(offered) <= set(completed(words, path))
+    assert set(offered) <= set(completed(words))
 
 
 @pytest.mark.parametrize("shell, part", [("zsh", "#compdef policyd"), ("fish", "complete ")])
-def test_other_shells_have_a_script(shell: str, part: str, path: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "policyd", "completion", shell],
-        capture_output=True, text=True, cwd=ROOT, timeout=300, check=True,
-    )  # fmt: skip
-    assert part in done.stdout
+def test_other_shells_have_a_script(shell: str, part: str) -> None:
+    assert part in within("completion", shell).stdout

@@ -7,7 +7,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from policyd.cli import policyd
 from policyd.policy.suite.reviews import build_review
 from tests.builders.commands import NAMES, every
 from tests.builders.webhook_configurations import KINDS, configuration, hook
+from tests.cli.program import program
 from tests.cli.within import Done, within
 from tests.sampling import sampled
 from tests.shared import ROOT
@@ -61,7 +61,6 @@ IMPORTED = ROOT / "tests/importers/data"
 RULES = "- {user: bob, verb: create, group: apps, resource: deployments}\n"
 # What the examples read from, in place of programs that are not policyd's.
 PROGRAMS = {
-    "policyd": 'exec "$PYTHON" -m policyd "$@"',
     "kubectl": 'case "$*" in apply*) exec cat;; *webhook*) exec cat webhooks.yaml;; '
     "*clusterpolicies*) exec cat kyverno/disallow-latest-tag/disallow-latest-tag.yaml;; esac; "
     "exec cat pod.json",
@@ -157,12 +156,11 @@ def test_every_command_has_examples() -> None:
     assert {name for name, _ in EXAMPLES} == {"", *NAMES}
 
 
+@pytest.mark.usefixtures("short_rounds")
 @pytest.mark.parametrize("example", [*(line for line in RUN if line not in DEAR), *sampled(DEAR)])
 def test_an_example_runs(example: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done: Done | subprocess.CompletedProcess[str]
     if PLAIN.fullmatch(example):
-        monkeypatch.setattr("policyd.benchmark.rounds._WARM", 0.01)
-        monkeypatch.setattr("policyd.benchmark.core._ROUND", 0.003)
         monkeypatch.chdir(folder)
         monkeypatch.setenv("HOME", str(folder / "home"))
         words = shlex.split(example, comments=True)[1:]
@@ -180,10 +178,8 @@ def shell(example: str, folder: Path) -> Done:
         ["bash", "-o", "pipefail", "-c", example],
         cwd=folder,
         env={
-            "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+            "PATH": f"{folder / 'bin'}:{program().parent}:{os.environ['PATH']}",
             "HOME": str(folder / "home"),
-            "PYTHON": sys.executable,
-            "PYTHONPATH": str(ROOT),
         },
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -23,7 +23,7 @@ COMMENTS = st.text(max_size=60)
 
 
 def text(document: JSONObject, **options: Any) -> str:
-    return "".join(f"{line}\n" for line in DocumentLayout(**options).lines(document))
+    return DocumentLayout(**options).text(document)
 
 
 def paths(value: Any, path: FieldPath = ()) -> list[FieldPath]:

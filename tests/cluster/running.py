@@ -7,6 +7,7 @@ from typing import Any
 from policyd.cluster.kubeconfig import configuration
 from policyd.cluster.objects import ObjectClient
 from policyd.cluster.watching import Reflector, Watched
+from policyd.controllers.waiting import until_any
 from tests.cluster.fake import ApiServer
 
 PATH = "api/v1/configmaps"
@@ -20,12 +21,10 @@ class Running:
         config = configuration(server.kubeconfig())
         self.client = ObjectClient(config, 5.0)
         self.changes: list[tuple[str, str]] = []
-        self.reports: list[bool] = []
         self.reflector = Reflector(
             self.client,
             at,
             changed=lambda namespace, name: self.changes.append((namespace, name)),
-            report=lambda answered, _: self.reports.append(answered),
             **options,
         )
         self.stop = asyncio.Event()
@@ -39,6 +38,12 @@ class Running:
             while not condition():
                 await asyncio.sleep(0.005)
         assert condition(), what
+
+
+async def first_list(reflector: Reflector, seconds: float = SLACK) -> bool:
+    """Wait for the first list; return whether it is complete."""
+    await until_any(reflector.listed, seconds=seconds)
+    return reflector.synced
 
 
 def scenario(

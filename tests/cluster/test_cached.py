@@ -17,7 +17,7 @@ from policyd.cluster.watching import Reflector, Watched
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.served_resource import Served
 from tests.cluster.fake import ApiServer, Call, Reply, refusal
-from tests.cluster.running import SLACK
+from tests.cluster.running import SLACK, first_list
 from tests.cluster.watched import WatchedList
 
 GLOBES = Served("example.com", "v1", "globes", "Globe", False)
@@ -58,7 +58,7 @@ class Setting:
 
     async def follow(self, reflector: Reflector) -> None:
         self.tasks.append(asyncio.create_task(reflector.run(self.stop)))
-        assert await reflector.wait(SLACK)
+        assert await first_list(reflector)
 
     async def params(self, served: Served, namespace: str, *names: str) -> CachedParams:
         these = wanted(served, namespace, *names)

@@ -17,7 +17,7 @@ from policyd.policy.compile.reads.read_tables import ReadTable
 from policyd.policy.kinds.served_resource import Served
 from tests.builders.reads import HOSTS, Request, compiled_read
 from tests.cluster.fake import ApiServer, Call, Reply, refusal
-from tests.cluster.running import SLACK
+from tests.cluster.running import SLACK, first_list
 from tests.cluster.watched import WatchedList
 
 MAPS = Served("", "v1", "configmaps", "ConfigMap", True)
@@ -58,7 +58,7 @@ class Setting:
         wanted = wanting(*reads, namespace=namespace)
         self.reads.want([wanted])
         listed = self.start(wanted)
-        assert await listed.reflector.wait(SLACK)
+        assert await first_list(listed.reflector)
         return listed
 
     def shown(self, read: CompiledRead) -> Any:
@@ -244,7 +244,7 @@ def test_both_sets_are_answered_while_one_replaces_the_other(server: ApiServer) 
         before = await it.follow(EVERYWHERE)
         assert it.reads.expect([wanting(other)]) == [wanting(other)]
         after = it.start(wanting(other))
-        assert await after.reflector.wait(SLACK)
+        assert await first_list(after.reflector)
         assert await it.reads.fill([wanting(other)])
         assert it.shown(EVERYWHERE) == it.shown(other) == ["shop/a"]
         assert len(it.reads._lists["v1", "ConfigMap", ""]) == 2
@@ -347,14 +347,14 @@ def test_a_list_that_grows_past_the_bound_is_given_up_and_others_go_on(
         for at in range(5 if slowly else 50):
             it.maps.put(f"m{at}", "store", data=large(at))
         listed = it.start(wanted[0])
-        assert await listed.reflector.wait(SLACK)
-        assert await of_shop.reflector.wait(SLACK)
+        assert await first_list(listed.reflector)
+        assert await first_list(of_shop.reflector)
         assert listed.full is not slowly
         for at in range(5, 50):
             it.maps.put(f"m{at}", "store", data=large(at))
         await it.until(listed.is_full)
         assert it.problem(WHOLE) == (
-            "they take more memory than --max-read-bytes (0 MiB) leaves beside the other reads"
+            "they take more memory than --max-read-bytes (0 MiB) leaves for them next to the other reads"
         )
         assert listed.bytes == 0
         assert it.reads.bytes() < 5_000
@@ -367,7 +367,7 @@ def test_a_list_that_grows_past_the_bound_is_given_up_and_others_go_on(
             it.maps.remove(f"m{at}", "store")
         again = it.start(wanted[0])
         assert "--max-read-bytes" in it.problem(WHOLE)  # until it is known that it fits
-        assert await again.reflector.wait(SLACK)
+        assert await first_list(again.reflector)
         assert it.shown(WHOLE) == ["store/m48", "store/m49"]
 
     run(server, steps, most=200_000)

@@ -68,7 +68,10 @@ def test_outside_of_a_pod_the_flag_says_what_to_give() -> None:
         ("", "expected a kubeconfig: the file is empty"),
         ("# nothing yet", "expected a kubeconfig: the file is empty"),
         ("[]", "expected a kubeconfig: the file has no fields"),
-        ("apiVersion: v1\nkind: Pod", "expected a kubeconfig: the file has an object of kind Pod"),
+        (
+            "apiVersion: v1\nkind: Pod",
+            "expected a kubeconfig: the file contains an object of kind Pod",
+        ),
         ("{a: [", "did not find expected"),
         ("{}", "expected a kubeconfig: clusters is missing"),
         ("{clusters: []}", "expected a kubeconfig: contexts is missing"),

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from policyd.cluster import connect, open_definitions
 from policyd.cluster.definitions import PATH, ClusterDefinitions, version_of
+from policyd.cluster.kubeconfig import configuration
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.wanted_definitions import EVERY, WantedDefinition, slim
 from tests.builders.objects import widget_definition
@@ -28,11 +28,8 @@ class Asked:
 
     def __init__(self, server: ApiServer) -> None:
         self.told: list[bool] = []
-        kubeconfig = server.kubeconfig()
-        client = connect(kubeconfig, 5.0)
-        self.found: ClusterDefinitions = open_definitions(
-            client, 5.0, lambda ok, _: self.told.append(ok)
-        )
+        config = configuration(server.kubeconfig())
+        self.found = ClusterDefinitions(config, 5.0, lambda ok, _: self.told.append(ok))
 
 
 @pytest.fixture

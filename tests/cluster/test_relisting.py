@@ -15,7 +15,7 @@ from policyd.cluster import watching
 from policyd.cluster.watching import OVERTIME_SECONDS, RELIST_SECONDS, Watched
 from policyd.controllers.config_maps import FollowedConfigMaps
 from tests.cluster.fake import ApiServer
-from tests.cluster.running import PATH, SLACK, Running, scenario
+from tests.cluster.running import PATH, Running, first_list, scenario
 from tests.cluster.watched import WatchedList
 
 
@@ -127,8 +127,9 @@ def test_regular_ends_of_watches_are_no_failures(
 
     async def steps(run: Running) -> None:
         for count in range(1, 5):
-            # Each time a list, and then the beginning of a watch.
-            await run.until(lambda: len(run.reports) == 2 * count, "the watch")  # noqa: B023
+            await run.until(lambda: len(watched.watches) == count, "the watch")  # noqa: B023
+            watched.put(f"c{count}")
+            await run.until(lambda: len(run.names) == count, "the event")  # noqa: B023
             now[0] += RELIST_SECONDS
             watched.end()
 
@@ -144,8 +145,8 @@ def test_a_watch_whose_packets_are_lost_ends_within_half_a_minute(
     port = int(server.url.rpartition(":")[2])
 
     async def steps(run: Running) -> None:
-        assert await run.reflector.wait(SLACK)
-        await run.until(lambda: len(run.reports) == 2, "the watch")
+        assert await first_list(run.reflector)
+        await run.until(lambda: run.reflector.staleness == 0.0, "the watch")
         times = [time for time in map(_lost_after, _connections(port)) if time]
         assert times == [30], "seconds"
 

@@ -38,7 +38,7 @@ def shown(reads: ScannedReads, read: CompiledRead) -> JSONObject:
 
 def test_equal_reads_of_two_policies_keep_the_fields_of_each() -> None:
     maps = Maps()
-    reads = ScannedReads(maps, maps)
+    reads = ScannedReads(maps, maps.kind)
     by_name = compiled_read("reads.maps.all(m, m.metadata.name != '')")
     by_label = compiled_read("reads.maps.all(m, m.metadata.labels.color == 'blue')")
     assert by_name == by_label

@@ -5,7 +5,6 @@ them.
 import json
 import re
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -49,13 +48,16 @@ def checked(name: str, version: str) -> list[Row]:
 
 def definitions(names: list[str]) -> list[Row]:
     """The CustomResourceDefinitions that a row names."""
-    if not names:
-        return []
-    files = [find(CONFORMANCE, "apiserver/crds.yaml")]
-    real = Path(files[0]).with_name("crds-real.yaml")
-    texts = [file.read_text() for file in (*files, real) if file.exists()]
-    found = [doc for text in texts for doc in yaml.safe_load_all(text) if doc]
-    return [doc for doc in found if doc["metadata"]["name"] in names]
+    return [each for each in _all_definitions() if each["metadata"]["name"] in names]
+
+
+@cache
+def _all_definitions() -> list[Row]:
+    file = find(CONFORMANCE, "apiserver/crds.yaml")
+    files = [each for each in (file, file.with_name("crds-real.yaml")) if each.exists()]
+    return [
+        doc for each in files for doc in yaml.load_all(each.read_bytes(), yaml.CSafeLoader) if doc
+    ]
 
 
 @cache

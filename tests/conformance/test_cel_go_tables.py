@@ -117,7 +117,7 @@ def program(row: dict[str, Any]) -> Program:
         dynamic = dict.fromkeys(row.get("dynArgs", {}), DYN)
         return Environment.kubernetes().extend(dynamic).compile(text)
     if row.get("unchecked_only"):
-        return unchecked(row["expr"])
+        return plan_unchecked(row["expr"])
     variables = {each["name"]: parse_type(each["type"]) for each in row.get("vars", ())}
     try:
         return Environment.kubernetes().extend(variables).compile(row["expr"])
@@ -125,11 +125,7 @@ def program(row: dict[str, Any]) -> Program:
         # Kubernetes refuses literals of mixed types, which these rows are full of.
         if "expected type" not in refused.text:
             raise
-        return unchecked(row["expr"])
-
-
-def unchecked(text: str) -> Program:
-    return plan_unchecked(text, parse(text), Layout())
+        return plan_unchecked(row["expr"])
 
 
 def quoted(text: str) -> str:

@@ -28,7 +28,7 @@ def run(expression: str) -> tuple[Any, int]:
         return Environment.kubernetes().compile(expression).evaluate_with_cost(variables())
     except CelCompileError as refused:
         if "expected type" in refused.text:
-            return plan_unchecked(expression, parse(expression), Layout()).evaluate_with_cost({})
+            return plan_unchecked(expression).evaluate_with_cost({})
         return CelError(refused.text), 0
 
 

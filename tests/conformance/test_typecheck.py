@@ -55,7 +55,7 @@ def test_what_is_right_at_run_time_is_not_warned_about(name: str) -> None:
 
 def judge(row: dict[str, Any]) -> str:
     """What differs; empty if nothing does."""
-    told = {each.path: warning(each) for each in checked(row)}
+    told = {each.expression.at: warning(each) for each in checked(row)}
     status = row["expect"].get("typeChecking") or {}
     wanted = {
         each["fieldRef"]: unnamed(each["warning"]) for each in status.get("expressionWarnings", ())
@@ -66,12 +66,13 @@ def judge(row: dict[str, Any]) -> str:
 def checked(row: dict[str, Any]) -> list[TypeErrors]:
     documents = [*row["policies"], *definitions(CRDS)]  # all were there when the rows were made
     text = "\n---\n".join(json.dumps(document) for document in documents)
-    return list(type_errors(LintRun(loader.load_text(text, row["id"]))))
+    policies = LintRun(loader.load_text(text, row["id"])).policies
+    return [each for policy in policies for each in type_errors(policy)]
 
 
 def warning(errors: TypeErrors) -> str:
     """The warning as the API server writes it."""
-    source = Source(errors.text)
+    source = Source(errors.expression.text)
     texts = {gvk: source.error(CelTypeError, found).text for gvk, found in errors.issues.items()}
     return "\n".join(f"{gvk}: {text}\n" for gvk, text in texts.items())
 

@@ -61,7 +61,7 @@ def test_an_authority_that_does_not_verify_is_reported_once(tmp_path: Path) -> N
     for _ in range(3):
         assert mounted.source.bundle(leaf(authority())) == b""
     [line] = mounted.lines.getvalue().splitlines()
-    assert b"ca.crt does not verify the certificate beside it: unable to get local" in line
+    assert b"ca.crt does not verify the certificate next to it: unable to get local" in line
     assert mounted.source.bundle(leaf(other)) == other.certificate
 
 

@@ -166,7 +166,7 @@ def test_who_undoes_every_write_is_repaired_ever_less_often() -> None:
     )
     assert (first["manager"], first["repairs"], last["repairs"]) == (FOREIGN, 1, len(times))
     assert run.reconciler.problem == (
-        f"the Thing {HERE} is changed by {FOREIGN} (spec.a) each time that it is written,"
+        f"the Thing {HERE} is changed by {FOREIGN} (spec.a) each time it is written,"
         " so it is written less and less often"
     )
     run.until_right(LONGEST_PAUSE_SECONDS * SPREAD[1] + 1)

@@ -194,7 +194,7 @@ def test_only_the_holder_writes_and_only_when_it_is_ready() -> None:
     server = Server(CHECK)
     server.holds = False
     server.once()
-    server.holds, server.inputs = True, "the server does not listen"
+    server.holds, server.inputs = True, "the server is not listening"
     server.once()
     assert server.stored.sent == []
     assert not server.registration.active

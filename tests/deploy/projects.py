@@ -6,6 +6,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.cli.program import program
+
 PROGRAMS = Path(sys.executable).parent
 POLICY = """\
 apiVersion: policyd.dev/v1
@@ -47,7 +49,7 @@ class Repository:
         usual = {name: each for name, each in os.environ.items() if not name.startswith("GIT_")}
         self._environment = {
             **usual,  # with what leads pip to its index
-            "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
+            "PATH": f"{program().parent}:{PROGRAMS}:{os.environ['PATH']}",
             "HOME": str(folder.parent),
             "PRE_COMMIT_HOME": str(folder.parent / "cache"),
             "GIT_CONFIG_NOSYSTEM": "1",

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,7 @@ def helm(*arguments: str, home: str = "/nonexistent") -> "subprocess.CompletedPr
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
+@cache
 def template(*values: str, release: str = "policyd", namespace: str = "policyd") -> str:
     """What ``helm template`` prints for these values, without the Pod of ``helm test``."""
     sets = [part for each in values for part in ("--set", each)]
@@ -102,10 +104,15 @@ def pods_of_the_test(*values: str, release: str) -> list[JSONObject]:
 
 def kustomized(folder: str | Path) -> list[JSONObject]:
     """The objects of a kustomization, named by its path below deploy/."""
-    command = [program("kubectl"), "kustomize", str(ROOT / "deploy" / folder)]
+    return documents(_printed(ROOT / "deploy" / folder))
+
+
+@cache
+def _printed(folder: Path) -> str:
+    command = [program("kubectl"), "kustomize", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return documents(done.stdout)
+    return done.stdout
 
 
 def with_component(*names: str, folder: Path) -> list[JSONObject]:
@@ -120,7 +127,7 @@ def with_component(*names: str, folder: Path) -> list[JSONObject]:
 
 
 def documents(text: str) -> list[JSONObject]:
-    return [each for each in yaml.safe_load_all(text) if each is not None]
+    return [each for each in yaml.load_all(text, yaml.CSafeLoader) if each is not None]
 
 
 def named(objects: list[JSONObject], kind: str, name: str = "policyd") -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.cli.terminal import SCRIPT
+from tests.cli.program import program
 from tests.deploy.projects import POD, POLICY, PYTHON, Repository
 from tests.shared import ROOT
 
@@ -78,7 +78,7 @@ class Runner:
         """The same, with policyd where the first step installs it."""
         folder = self.temp / "policyd" / "bin"
         folder.mkdir(parents=True)
-        (folder / "policyd").symlink_to(SCRIPT)
+        (folder / "policyd").symlink_to(program())
         return self
 
     def run(self, step: str, given: Mapping[str, str]) -> Ran:

@@ -11,7 +11,8 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from tests.deploy.projects import POD, POLICY, PROGRAMS, PYTHON, SUITE, Repository
+from tests.cli.program import program
+from tests.deploy.projects import POD, POLICY, PYTHON, SUITE, Repository
 from tests.shared import ROOT
 
 JOBS: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "deploy/ci/gitlab.yml").read_text())
@@ -51,7 +52,7 @@ class Runner:
         script = self.temp / "script.sh"
         script.write_text("\n".join([*BASE["before_script"], *JOBS[job]["script"]]))
         environment = {
-            "PATH": f"{self.temp}:{PROGRAMS}:{os.environ['PATH']}",
+            "PATH": f"{self.temp}:{program().parent}:{os.environ['PATH']}",
             "HOME": str(self.temp),
             "CI_BUILDS_DIR": str(self.temp / "builds"),
             **BASE["variables"],

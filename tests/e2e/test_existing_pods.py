@@ -1,6 +1,7 @@
 """What may change of an existing Pod: lint reports the mutations whose change is refused."""
 
 from policyd.json_types import JSONObject
+from policyd.policy.lint.all import in_policies
 from policyd.policy.lint.mutations.refused import refused
 from policyd.policy.lint.run import LintRun
 from tests.builders.objects import container, pod
@@ -33,5 +34,7 @@ def test_lint_reports_what_the_api_server_refuses(client: Client, namespace: str
     for spec in (*CHANGES, added):
         answer = client.patch(made, {"spec": spec}, STRATEGIC, dryRun="All")
         assert answer.status in (200, 422), (spec, answer.message)
-        advice = list(refused(LintRun(loaded(policy(mutations=[overlay({"spec": spec})])))))
+        advice = list(
+            in_policies(LintRun(loaded(policy(mutations=[overlay({"spec": spec})]))), refused)
+        )
         assert bool(advice) == (answer.status == 422), (spec, answer.message)

@@ -373,9 +373,7 @@ def test_who_changes_it_again_and_again_is_named_and_repaired_ever_less_often(
         " (webhooks[validate-fail.policyd.dev].namespaceSelector); it was written again"
     )
     [error] = [each for each in server.lines("registration") if each["level"] == "error"]
-    assert (
-        "each time that it is written, so it is written less and less often" in (error["message"])
-    )
+    assert "each time it is written, so it is written less and less often" in (error["message"])
     assert server.metric('policyd_registrations_total{result="conflict"}') == len(warnings)
     assert denied(client, config_map("bad", "default"))
 

@@ -13,6 +13,7 @@ from policyd.cluster import watching
 from policyd.cluster.objects import ObjectClient
 from policyd.cluster.watching import Reflector, Watched
 from tests.builders.objects import config_map
+from tests.cluster.running import first_list
 from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster
 from tests.e2e.kubectl import kubeconfig_document
@@ -54,7 +55,7 @@ def test_a_list_is_followed_through_a_restart(
         made = ObjectClient(connecting.configuration(kubeconfig(api)), 5.0)
         reflector, stop = Reflector(made, Watched(PATH)), asyncio.Event()
         task = asyncio.create_task(reflector.run(stop))
-        assert await reflector.wait(SLACK), reflector.problem
+        assert await first_list(reflector), reflector.problem
         await asyncio.to_thread(server.stop)
         await until(lambda: reflector.problem, "the loss")
         assert ("default", "before") in reflector.objects

@@ -93,7 +93,7 @@ def test_updates_of_what_violated_before_are_not_denied(
         change = {"spec": {"replicas": replicas}}
         answer = client.send("PATCH", path, change, "application/merge-patch+json")
         assert answer.status == status, answer.body
-    why = "the old object violates it, too"
+    why = "the old object also violates it"
     until(lambda: server.lines("would_deny")[-1]["policy"] == "few", "the line of the last update")
     held = [(each["policy"], each["rollout"]) for each in server.lines("would_deny")]
     # The API server sends an update again that was denied with an object out of its cache.

@@ -80,7 +80,7 @@ def test_an_expression_means_the_same_without_params(
     text: str, obj: JSONObject, params: JSONObject
 ) -> None:
     assume(checks(text))
-    inline = InlineParams.of(params, [], NEWEST)
+    inline = InlineParams(params, "params", NEWEST)
     expected = value(text, obj, None, params)
     assert value(inline.without_variables(text), obj, None, "gone") == expected
     rewritten = inline.with_variable(text)
@@ -152,7 +152,7 @@ def test_a_macro_that_hides_request_is_refused() -> None:
     assert with_pod("[1].exists(request, object.spec.a == 1)", TEMPLATE, NEWEST)
 
 
-PARAMS = InlineParams.of({"a": {"b": [1]}, "x": "y"}, [], NEWEST)
+PARAMS = InlineParams({"a": {"b": [1]}, "x": "y"}, "params", NEWEST)
 WHOLE = "dyn({'a': dyn({'b': [1]}), 'x': dyn('y')})"
 
 
@@ -185,7 +185,7 @@ def test_params_are_replaced(text: str, with_variable: str, without: str) -> Non
 
 
 def test_the_variable_gets_a_free_name() -> None:
-    params = InlineParams.of({"a": 1}, ["params", "params2"], NEWEST)
+    params = InlineParams({"a": 1}, free_name("params", ["params", "params2"]), NEWEST)
     assert params.definition == {"name": "params3", "expression": "dyn({'a': 1})"}
     assert params.with_variable("params.a + variables.params") == (
         "variables.params3.a + variables.params"

@@ -12,11 +12,12 @@ import pytest
 
 from tests.builders.reviews import body
 from tests.faults.asking import Asked, ask
+from tests.sampling import portion
 from tests.server.load import Load
 from tests.server.process import Process, until
 from tests.server.serve import DENY, POLICY, command, serving, write_policy
 
-SWAPS = 1000
+SWAPS = portion(1000)
 
 
 def refused(server: Process) -> bool:
@@ -195,7 +196,7 @@ def versions(answer: Asked) -> set[str]:
     return {line.rpartition(" ")[2] for line in lines}
 
 
-def test_a_thousand_swaps_of_a_config_map_mix_nothing(tmp_path: Path) -> None:
+def test_swaps_of_a_config_map_mix_nothing(tmp_path: Path) -> None:
     """Under load; among them the worst moments, because a swap comes whenever files are read."""
     mount = tmp_path / "mount"
     mount.mkdir()

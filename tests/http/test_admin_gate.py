@@ -117,7 +117,7 @@ def test_addresses_that_were_quiet_are_forgotten() -> None:
 
 def test_rendering_takes_no_more_than_its_part_of_the_time() -> None:
     now = [0.0]
-    rendered = RenderCache(lambda: now[0], lambda: now[0])
+    rendered = RenderCache[tuple[bytes, str]](lambda: now[0], lambda: now[0])
     count = [0]
 
     def render() -> tuple[bytes, str]:
@@ -135,7 +135,7 @@ def test_rendering_takes_no_more_than_its_part_of_the_time() -> None:
 
 
 def test_requests_are_answered_while_a_page_is_rendered() -> None:
-    rendered, begun, answered = RenderCache(), Event(), Event()
+    rendered, begun, answered = RenderCache[tuple[bytes, str]](), Event(), Event()
 
     def render() -> tuple[bytes, str]:
         begun.set()

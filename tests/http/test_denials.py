@@ -48,7 +48,7 @@ WRONG = [
     ("name=x", "expected namespace, policy, since or limit, got 'name'"),
     ("namespace", "namespace: expected a value, got none"),
     ("policy=", "policy: expected a value, got none"),
-    ("limit=1&limit=2", "limit: expected one value, got another one: '2'"),
+    ("limit=1&limit=2", "limit: expected one value, got a second one: '2'"),
     ("limit=0", "limit: expected a number from 1 to 200, got '0'"),
     ("limit=201", "limit: expected a number from 1 to 200, got '201'"),
     ("limit=-1", "limit: expected a number from 1 to 200, got '-1'"),

@@ -220,7 +220,7 @@ def test_requests_without_hope_are_503_and_counted(tmp_path: Path) -> None:
         refused = [each for each in answers if each.status == 503]
         assert refused and len(refused) < len(answers)
         assert {each.headers["Retry-After"] for each in refused} == {"1"}
-        assert b"too many requests wait to be evaluated in time" in refused[0].read()
+        assert b"too many requests are waiting to be evaluated in time" in refused[0].read()
         for connection in connections:
             connection.close()
         assert server.metric('policyd_shed_requests_total{reason="queue"}') == len(refused)

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from policyd.cli import policyd
-from policyd.importers.gatekeeper.equivalents import EQUIVALENTS
+from policyd.importers.gatekeeper.templates import EQUIVALENTS
 from policyd.importers.jmespath.functions import REFUSED
 from tests.shared import ROOT
 

@@ -19,6 +19,7 @@ from policyd.importers.proof.rows import Proof
 from policyd.importers.reading import read_sources
 from policyd.versions import NEWEST
 from tests.importers.sources import DATA, imported
+from tests.sampling import sampled, share
 from tests.shared import IMPORT, ROOT, find
 
 EXPLAINED = set(
@@ -42,8 +43,13 @@ AUTHORED = {"cel", "podSecurity", "ValidatingPolicy", "MutatingPolicy"}
 LONGEST_LINE = 100
 
 
-def run(folder: Path) -> tuple[list[CheckedImport], list[tuple[Proof, ...]]]:
-    read = read_sources([folder])
+def public(engine: str) -> list[Path]:
+    """A sample of the directories of a repository."""
+    return sampled(sorted(each for each in find(IMPORT, engine).iterdir() if each.is_dir()))
+
+
+def run(*folders: Path) -> tuple[list[CheckedImport], list[tuple[Proof, ...]]]:
+    read = read_sources(folders)
     assert read.problems == ()
     imports = imported(read, CONVERTERS)
     proofs = prove(read.tests, ImportIndex(imports, read.documents, NEWEST))
@@ -75,15 +81,16 @@ def test_kept_rows_agree(engine: str, policies: int, refused: set[str], rows: in
 
 
 def test_all_policies_of_kyverno() -> None:
-    imports, proofs = run(find(IMPORT, "kyverno"))
+    imports, proofs = run(*public("kyverno"))
     counted = [each for each in imports if not GENERATING & {*each.imported.kind_of_rule}]
     counted = [each for each in counted if each.imported.source.kind not in GENERATING]
-    assert sum(each.policies is not None for each in counted) >= 0.95 * len(counted)
     found = ran(imports, proofs)
     disagreeing = [(name, proof) for name, proof in found if proof.state == "disagrees"]
-    assert len(found) > 3000
-    assert len(disagreeing) <= 0.003 * len(found)
-    assert {name for name, _ in disagreeing} <= EXPLAINED
+    if share() == 1:
+        assert sum(each.policies is not None for each in counted) >= 0.95 * len(counted)
+        assert len(found) > 3000
+        assert len(disagreeing) <= 0.003 * len(found)
+    assert found and {name for name, _ in disagreeing} <= EXPLAINED
     assert [line for line in written(imports) if len(line) > LONGEST_LINE] == []
 
 
@@ -102,12 +109,13 @@ def written(imports: Sequence[CheckedImport]) -> list[str]:
 
 def test_the_suites_of_all_policies_of_kyverno_pass(tmp_path: Path) -> None:
     out = str(tmp_path / "policies")
-    made = CliRunner().invoke(policyd, ["import", str(find(IMPORT, "kyverno")), "-o", out])
+    made = CliRunner().invoke(policyd, ["import", *map(str, public("kyverno")), "-o", out])
     assert made.exit_code == 0, made.output
     done = CliRunner().invoke(policyd, ["test", out])
     assert done.exit_code == 0, done.output
-    reading = [each for each in Path(out).rglob("*.yaml") if "\n  reads:\n" in each.read_text()]
-    assert len(reading) >= 8
+    if share() == 1:
+        texts = [each.read_text() for each in Path(out).rglob("*.yaml")]
+        assert sum("\n  reads:\n" in each for each in texts) >= 8
 
 
 def test_all_policies_of_gatekeeper() -> None:

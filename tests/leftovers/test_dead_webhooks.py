@@ -27,9 +27,9 @@ def test_webhooks_that_fail_closed_are_errors_with_the_command(
     assert done.exit_code == 1
     told = " ".join(done.stdout.split())
     assert told == (
-        f"validatingwebhookconfigurations/blocks: error: {GONE}, and failurePolicy Fail denies what "
-        "its webhooks match: CREATE/UPDATE pods, * deployments.apps and statefulsets.apps "
-        "hint: start what it belongs to, or remove it: kubectl delete "
+        f"validatingwebhookconfigurations/blocks: error: {GONE}, and failurePolicy Fail denies "
+        "requests that its webhooks match: CREATE/UPDATE pods, * deployments.apps and "
+        "statefulsets.apps hint: start its workload, or remove it: kubectl delete "
         "validatingwebhookconfigurations blocks"
     )
     assert done.stderr == "0 documents: 1 error, 0 advice\n"

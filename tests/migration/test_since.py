@@ -76,8 +76,8 @@ def ready(contents: Contents) -> None:
 
 ROWS: list[tuple[Change, str, tuple[str, str]]] = [
     (edited, "ClusterPolicy/one", ("changed", "its resourceVersion is 2, and was 1")),
-    (exempted, "ClusterPolicy/one", ("changed", "what belongs to it changed, such as an exception")),
-    (templated, "K8sNoLatest/no-latest", ("changed", "what belongs to it changed, such as an exception")),
+    (exempted, "ClusterPolicy/one", ("changed", "a related object changed, such as an exception")),
+    (templated, "K8sNoLatest/no-latest", ("changed", "a related object changed, such as an exception")),
     (replaced, "ClusterPolicy/one", ("changed", "it was created again, with the same content")),
     (generating, "ClusterPolicy/one", ("changed", "it cannot be imported any more")),
     (deleted, "ClusterPolicy/one", ("gone", "")),

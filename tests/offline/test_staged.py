@@ -175,5 +175,5 @@ def test_an_explanation_tells_old_violations_from_new_ones() -> None:
     found = story(document, "validate", old_object=pod())
     assert found.outcome == "would deny"
     (finding,) = found.visits[0].findings
-    assert finding.rollout == "the old object violates it, too"
+    assert finding.rollout == "the old object also violates it"
     assert story(document, "validate", old_object=pod(labels={})).outcome == "denies"

@@ -82,7 +82,6 @@ def test_a_reload_looks_through_little_at_once(tmp_path: Path) -> None:
             loader.load([tmp_path / "policies"])
     finally:
         gc.callbacks.remove(note)
-        gc.unfreeze()
     assert len(examined) > 10
     # Python's own pace is 700 new ones. A set of these has 50,000.
     assert max(examined) < 2_000

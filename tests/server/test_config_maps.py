@@ -81,7 +81,7 @@ def test_a_broken_edit_keeps_its_own_config_map_only(cluster: PolicyCluster) -> 
             {"name": "configmap/b", "resourceVersion": "3", "files": 1, "heldVersion": "4"},
         ]
         assert server.metric('policyd_policy_configmaps{state="held"}') == 1
-        said = "what was in use of configmap/b stays in use"
+        said = "the previous content of configmap/b stays in use"
         until(lambda: said in server.lines("reload")[-1]["message"], "the line of the log")
         line = server.lines("reload")[-1]
         assert line["level"] == "error" and line["held"] == ["configmap/b"]

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.sampling import portion
 from tests.server.announcing import whole_request
 from tests.server.process import Process, until
 
 POLICIES = 40
-RELOADS = 30
+RELOADS = portion(30, least=12)
 REQUESTS = 20_000
 AT_ONCE = 100
 STATUS = b"HTTP/1.1 200"

@@ -1,6 +1,8 @@
 """The health of watches, without a server."""
 
 import asyncio
+import io
+import json
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ from starlette.requests import Request
 
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.status import Render, Status
+from policyd.observability.logs import Log
 from policyd.server import health as watches_module
 from policyd.server.health import SILENCE_SECONDS, WatchSupervisor
 from policyd.server.policies.store import Store
@@ -23,8 +26,8 @@ class Clock:
 
 def test_a_watch_that_fails_begins_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watches_module, "RESTART_SECONDS", 0.001)
-    told: list[tuple[str, str]] = []
-    watches = WatchSupervisor(100, lambda *each: told.append(each))
+    stream = io.BytesIO()
+    watches = WatchSupervisor(100, Log(stream))
     watch = watches.add("policies")
     stop = asyncio.Event()
     tries: list[bool] = []
@@ -38,13 +41,15 @@ def test_a_watch_that_fails_begins_again(monkeypatch: pytest.MonkeyPatch) -> Non
 
     asyncio.run(asyncio.wait_for(watches.keep(watch, work, stop), 300))
     assert tries == [True, False, False, False]
-    assert told == [("policies", "ValueError: no luck")] * 3
+    [line] = map(json.loads, stream.getvalue().splitlines())
+    assert line["message"] == "cannot watch the policies for changes: ValueError: no luck"
+    assert (line["event"], line["watch"], line["count"]) == ("watch", "policies", 1)
     assert watches.health() == {"policies": True}
 
 
 def test_a_watch_that_hangs_is_unhealthy_and_after_the_grace_not_ready() -> None:
     clock = Clock()
-    watches = WatchSupervisor(100, lambda *_: None, clock)
+    watches = WatchSupervisor(100, Log(io.BytesIO()), clock)
     first, second = watches.add("policies"), watches.add("certificates")
     clock.now = SILENCE_SECONDS + 1
     second.succeeded()
@@ -71,7 +76,7 @@ def test_a_dead_watch_turns_readiness_off(tmp_path: Path) -> None:
     lifecycle = Lifecycle()
     lifecycle.listening = True
     clock = Clock()
-    watches = WatchSupervisor(100, lambda *_: None, clock)
+    watches = WatchSupervisor(100, Log(io.BytesIO()), clock)
     watch = watches.add("policies")
     status = Status(store, lifecycle, NothingToShow(), watches.stale)
 
@@ -91,7 +96,7 @@ def test_a_dead_watch_turns_readiness_off(tmp_path: Path) -> None:
 
 def test_a_watch_whose_source_does_not_answer_is_unhealthy_and_ready() -> None:
     clock = Clock()
-    watches = WatchSupervisor(100, lambda *_: None, clock)
+    watches = WatchSupervisor(100, Log(io.BytesIO()), clock)
     watch = watches.add("definitions")
     for clock.now in range(0, 500, 5):
         watch.succeeded()

@@ -58,7 +58,7 @@ def test_gives_up_when_workers_keep_dying_at_start(tmp_path: Path) -> None:
     status, errors = ended(command(sources, dying))
     assert status == 1
     messages = [json.loads(line)["message"] for line in errors.splitlines()]
-    assert messages[0] == "worker 0 ended with status 3; it is started again"
+    assert messages[0] == "worker 0 ended with status 3; it is restarted"
     assert messages[4] == "workers ended 5 times before they served; giving up"
 
 
@@ -233,7 +233,7 @@ class Counting(FakeLoader):
 def test_a_set_is_loaded_once_for_all_workers(tmp_path: Path) -> None:
     sources, counting = write_sources(tmp_path / "sources", a="allow a"), Counting()
     preloaded = Preloaded(counting)
-    preloaded.prepare([sources], NEWEST)
+    preloaded.prepare(Settings(policies=(sources,)))
     first = preloaded.take([sources], lambda: NEWEST)
     assert first is not None and first.policies.policies[0].name == "a"
     assert preloaded.take([sources], lambda: NEWEST) is None, "a reload is another set"
@@ -243,10 +243,10 @@ def test_a_set_is_loaded_once_for_all_workers(tmp_path: Path) -> None:
 def test_a_set_of_other_files_or_another_version_is_loaded_again(tmp_path: Path) -> None:
     sources = write_sources(tmp_path / "sources", a="allow a")
     preloaded = Preloaded(FakeLoader())
-    preloaded.prepare([sources], NEWEST)
+    preloaded.prepare(Settings(policies=(sources,)))
     write_sources(sources, b="deny b")
     assert preloaded.take([sources], lambda: NEWEST) is None
-    preloaded.prepare([sources], NEWEST)
+    preloaded.prepare(Settings(policies=(sources,)))
     assert preloaded.take([sources], lambda: KubernetesVersion(1, 30)) is None
 
 

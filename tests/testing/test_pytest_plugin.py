@@ -2,17 +2,17 @@
 
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Mapping
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import pytest
 
 from policyd import errors
 from policyd.testing.pytest_plugin import _matches as matches
 from tests.cli.terminal import run as run_policyd
+from tests.forking import popen
 
 POLICY = """\
 apiVersion: policyd.dev/v1
@@ -68,19 +68,25 @@ def project(folder: Path, files: Mapping[str, str] | None = None) -> Path:
     return folder
 
 
-def child(folder: Path, *arguments: str) -> tuple[int, str]:
-    """The exit status of pytest, and what it prints."""
+# What pytest and the plugin import.
+IMPORTED = ("pytest", "_pytest.doctest", "_pytest.junitxml", "xml.dom.minidom", "policyd.cli.test.command", "policyd.api.policy_set", "policyd.policy.suite.runner", "policyd.offline.suite_policies")  # fmt: skip
+
+
+def ran(folder: Path, *arguments: str, installed: bool = False) -> tuple[int, str]:
+    """The exit status of pytest, and what it prints. ``installed``: it finds its plugins itself."""
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "COLUMNS": "200"}
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    return done.returncode, done.stdout + done.stderr
+    options = ["-p", "no:cacheprovider"]
+    if not installed:
+        environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+        # pytest would rewrite policyd if it was not imported.
+        options += ["-p", "policyd", "-p", "xdist", "-W", "ignore:Module already imported"]
+    with TemporaryFile() as output, Path(os.devnull).open("rb") as nothing:
+        streams = (nothing.fileno(), output.fileno(), output.fileno())
+        imported = () if installed else IMPORTED
+        child = popen(["pytest", *options, *arguments], folder, environment, streams, imported)
+        status = child.wait(300)
+        output.seek(0)
+        return status, output.read().decode()
 
 
 def summary(printed: str) -> str:
@@ -101,7 +107,7 @@ def test_a_run_without_suites_imports_nothing_but_the_plugin(tmp_path: Path) -> 
     (tmp_path / "test_it.py").write_text(LISTING)
 
     def imported(*options: str) -> set[str]:
-        status, printed = child(tmp_path, *options)
+        status, printed = ran(tmp_path, *options, installed=True)
         assert (status, summary(printed)) == (0, "1 passed"), printed
         assert "policyd:" not in printed
         return set((tmp_path / "modules").read_text().splitlines())
@@ -119,7 +125,7 @@ def test_our_own_runs_have_no_plugin_and_policyd_as_it_is(pytestconfig: pytest.C
 
 
 def test_cases_are_tests(tmp_path: Path) -> None:
-    status, printed = child(project(tmp_path), "-v")
+    status, printed = ran(project(tmp_path), "-v", installed=True)
     assert (status, summary(printed)) == (0, "2 passed"), printed
     assert "policyd: suites in policies/**/suite.yaml" in printed
     assert [each for each in CASES if f"{each} PASSED" not in printed] == []
@@ -140,7 +146,7 @@ SELECTIONS = [
 def test_cases_are_selected_as_other_tests_are(
     arguments: tuple[str, ...], number: int, tmp_path: Path
 ) -> None:
-    _, printed = child(project(tmp_path), "-q", "--collect-only", *arguments)
+    _, printed = ran(project(tmp_path), "-q", "--collect-only", *arguments)
     assert printed.count("suite.yaml::") == number, printed
 
 
@@ -149,7 +155,7 @@ def test_a_failure_is_explained_as_by_policyd_test(
     processes: tuple[str, ...], tmp_path: Path
 ) -> None:
     folder = project(tmp_path, {SUITE_FILE: FAILING})
-    status, printed = child(folder, *processes)
+    status, printed = ran(folder, *processes)
     assert (status, summary(printed)) == (1, "1 failed, 1 passed"), printed
     told = run_policyd("test", "policies", cwd=folder, COLUMNS="200").stdout.splitlines()
     first, *explanation = told[: next(i for i, line in enumerate(told) if line.startswith("FAIL"))]
@@ -164,7 +170,7 @@ def test_a_failure_says_what_is_assumed_of_an_unknown_kind(tmp_path: Path) -> No
         "apiVersion: v1, kind: Pod", "apiVersion: example.com/v1, kind: Gadget"
     )
     expected = unknown.replace("allowed: true}", "allowed: false}", 1)
-    _, printed = child(project(tmp_path, {SUITE_FILE: expected}))
+    _, printed = ran(project(tmp_path, {SUITE_FILE: expected}))
     assert "Gadget of example.com/v1: no CustomResourceDefinition of it is known" in printed
 
 
@@ -187,7 +193,7 @@ BROKEN = [
 def test_what_is_broken_is_reported_without_a_traceback(
     files: dict[str, str], status: int, message: str, tmp_path: Path
 ) -> None:
-    found, printed = child(project(tmp_path, files))
+    found, printed = ran(project(tmp_path, files))
     assert found == status and message in printed, printed
     assert "Traceback" not in printed and "pytest_plugin.py" not in printed, printed
 
@@ -206,7 +212,7 @@ def test_suites_that_name_no_policies_test_those_of_the_run(
     files: dict[str, str], outcome: str, tmp_path: Path
 ) -> None:
     folder = project(tmp_path, {SUITE_FILE: UNNAMED, **files})
-    status, printed = child(folder)
+    status, printed = ran(folder)
     assert (status, summary(printed)) == (0, outcome), printed
 
 
@@ -229,13 +235,13 @@ def test_policies(policyd_policies):
 def test_the_fixture_has_the_policies_of_the_project(tmp_path: Path) -> None:
     """Also after a test that left another working directory."""
     folder = project(tmp_path, {"test_it.py": FIXTURE, "policyd.yaml": PROJECT})
-    status, printed = child(folder, "test_it.py", "policies")
+    status, printed = ran(folder, "test_it.py", "policies")
     assert (status, summary(printed)) == (0, "4 passed"), printed
 
 
 def test_the_fixture_without_policies_says_what_to_set(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(FIXTURE)
-    status, printed = child(tmp_path)
+    status, printed = ran(tmp_path)
     assert (status, summary(printed)) == (1, "1 passed, 1 error"), printed
     assert "set policyd_policies in the configuration of pytest, or policies in" in printed
     assert "Traceback" not in printed
@@ -244,8 +250,8 @@ def test_the_fixture_without_policies_says_what_to_set(tmp_path: Path) -> None:
 def test_suites_that_a_whole_run_never_visits_are_a_warning(tmp_path: Path) -> None:
     elsewhere = {"tests/test_it.py": "def test_it(): pass\n"}
     folder = project(tmp_path, {"pytest.ini": f"{INI}testpaths = tests\n", **elsewhere})
-    assert "add their directory to testpaths" in child(folder)[1]
-    assert "testpaths" not in child(folder, "tests/test_it.py", "-q")[1]
+    assert "add their directory to testpaths" in ran(folder)[1]
+    assert "testpaths" not in ran(folder, "tests/test_it.py", "-q")[1]
 
 
 GLOBS = [

@@ -4,13 +4,12 @@ import json
 import ssl
 import subprocess
 import sys
-from dataclasses import asdict
 from itertools import product
 
 import pytest
 from cryptography import x509
 
-from policyd.tls.issuing import Order, issue, new_authority, new_leaf, self_signed
+from policyd.tls.issuing import issue, new_authority, new_leaf, self_signed
 from policyd.tls.pem import BACKDATED, KeyPair, validity
 from policyd.tls.verifying import belong, refusal
 
@@ -92,7 +91,7 @@ def test_what_is_damaged_is_refused(content: bytes) -> None:
 
 
 def test_the_program_prints_what_was_ordered() -> None:
-    order = json.dumps(asdict(Order(NOW, DAY, NAMES)))
+    order = json.dumps({"now": NOW, "lifetime": DAY, "names": NAMES})
     command = [sys.executable, "-m", "policyd.tls.issuing"]
     done = subprocess.run(command, input=order, capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
@@ -100,10 +99,10 @@ def test_the_program_prints_what_was_ordered() -> None:
         KeyPair(*(part.encode() for part in found[each])) for each in ("authority", "leaf")
     )
     assert refusal(authority.certificate, leaf, NAMES) == ""
-    again = issue(Order(NOW, DAY, NAMES, (found["authority"][0], found["authority"][1])))
-    assert again.authority is None
-    assert again.leaf is not None
-    assert refusal(authority.certificate, KeyPair(*map(str.encode, again.leaf)), NAMES) == ""
+    again = issue(NOW, DAY, NAMES, found["authority"])
+    assert again["authority"] is None
+    assert again["leaf"] is not None
+    assert refusal(authority.certificate, KeyPair(*map(str.encode, again["leaf"])), NAMES) == ""
 
 
 def test_keys_are_of_the_curve_p_256() -> None:

@@ -15,17 +15,11 @@ RSA = SigningKey("rsa", "RS256")
 
 
 @pytest.mark.parametrize(
-    "key",
-    [
-        FIRST,
-        RSA,
-        SigningKey("b", "ES384"),
-        SigningKey("c", "ES512"),
-        SigningKey("d", "RS256", 4096),
-    ],
-    ids=lambda key: f"{key.algorithm}-{key.bits}",
+    ("algorithm", "bits"),
+    [("ES256", 2048), ("RS256", 2048), ("ES384", 2048), ("ES512", 2048), ("RS256", 3072)],
 )
-def test_each_kind_of_key_has_its_algorithm(key: SigningKey) -> None:
+def test_each_kind_of_key_has_its_algorithm(algorithm: str, bits: int) -> None:
+    key = SigningKey("a", algorithm, bits)
     (found,) = read_keys(key_set(key.published())).items()
     assert (found[0], found[1].algorithm) == (key.name, key.algorithm)
     assert found[1].key == key.private.public_key()

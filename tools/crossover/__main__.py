@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from policyd.cli import main
-from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, kubeconfig_file
+from policyd.cli.shared.kubeconfig import Kubeconfig, kubeconfig_options
 from policyd.cli.shared.output import echo_json, format_option
 from policyd.cli.shared.policy_options import policies_option
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
@@ -38,8 +38,7 @@ not given, 130 after Ctrl-C.
 )
 @policies_option("Measure the policies in this file or directory; may be repeated.")
 @crossover_options
-@KUBECONFIG
-@CONTEXT
+@kubeconfig_options
 @click.option(
     "--yes", is_flag=True, help="Do it. Without this, what would be done is printed, and not done."
 )
@@ -48,8 +47,7 @@ def command(
     *,
     paths: tuple[Path, ...],
     options: CrossoverOptions,
-    kubeconfig: Path | None,
-    context: str | None,
+    kube: Kubeconfig,
     yes: bool,
     form: str,
 ) -> None:
@@ -63,7 +61,7 @@ def command(
     Policies that cannot run in the API server are left out. Without --serve, --webhook-service or
     --webhook-url, only the API server is measured.
     """
-    crossover = CrossoverRun(paths, options, kubeconfig_file(kubeconfig), context)
+    crossover = CrossoverRun(paths, options, kube.file, kube.context)
     try:
         found = asyncio.run(crossover.run(confirmed=yes))
     except asyncio.CancelledError:

@@ -82,8 +82,7 @@ cdef class Histogram:
 
     def observe(self, long long nanoseconds) -> None:
         #: (int) -> None
-        """Count one duration. A duration equal to a bound is in the bucket of that bound (``le``).
-        """
+        """Count one duration. A duration equal to a bound counts for that bound (``le``)."""
         cdef int i = 0
         while i < self.size and nanoseconds > self.bounds[i]:
             i += 1
@@ -92,7 +91,7 @@ cdef class Histogram:
 
     def snapshot(self) -> tuple[list[tuple[float, int]], int, float]:
         #: () -> tuple[list[tuple[float, int]], int, float]
-        """((bound in seconds, observations up to it) of each bucket, their number, their sum)."""
+        """(bound in seconds, observations up to it) per bucket, then the total count and sum."""
         cdef int i
         cdef long long below = 0
         buckets = []

@@ -13,6 +13,14 @@ cdef extern from "Python.h":
     PyObject* PyTuple_GET_ITEM(PyObject* items, Py_ssize_t index)
 
 
+cdef class ChainStep:
+    cdef readonly object key
+    cdef readonly Node node
+    cdef readonly bint optional
+    cdef readonly bint test      # the last step of has()
+    cdef readonly bint declared  # a field of a value that is known to be an Object
+
+
 cdef class PathNode(Node):
     cdef readonly Py_ssize_t slot
     cdef readonly str name
@@ -24,8 +32,8 @@ cdef class PathNode(Node):
 
 # The value behind the first ``count`` fields, if all of them exist and all values on the way are
 # maps: the usual case. NULL otherwise; the caller then evaluates the path step by step. The
-# reference is borrowed, and so are those on the way: the slots hold the tree, and a tree does not
-# change while it is read. ``missing``: the field that a map does not have, -1 if there is none.
+# references are borrowed: the slots hold the tree, and nothing changes a tree while it is read.
+# ``missing`` is the index of the field that a map lacks, or -1.
 cdef inline PyObject* walk_maps(
     Activation act, Py_ssize_t slot, tuple fields, Py_ssize_t count, Py_ssize_t* missing
 ) except? NULL:

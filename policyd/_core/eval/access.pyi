@@ -1,4 +1,4 @@
-from typing import final
+from typing import Any, final
 
 from policyd._core.eval.nodes import Node
 
@@ -42,6 +42,18 @@ class ChainStep:
         test: bool = False,
         declared: bool = False,
     ) -> None: ...
+    @property
+    def is_name(self) -> bool: ...
+    @property
+    def key(self) -> Any: ...
+    @property
+    def node(self) -> Node | None: ...
+    @property
+    def optional(self) -> bool: ...
+    @property
+    def test(self) -> bool: ...
+    @property
+    def declared(self) -> bool: ...
 
 @final
 class RawKey(Node):

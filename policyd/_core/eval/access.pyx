@@ -26,7 +26,7 @@ from policyd._core.values.types cimport (
 #: from policyd._core.eval.nodes import Node
 
 cdef str JSON_PATCH = "JSONPatch"
-# The values of the fields of a JSONPatch that are not set.
+# The values of unset fields of a JSONPatch.
 cdef dict OPERATION_FIELDS = {"op": "", "path": "", "from": "", "value": None}
 
 
@@ -50,7 +50,7 @@ cdef class PathNode(Node):
         return <object>found
 
     cdef object eval_slowly(self, Activation act):
-        """Evaluates the path step by step, where a value on the way is not a map or is missing."""
+        """Evaluates the path step by step; for paths on which a value is missing or not a map."""
         cdef Py_ssize_t steps = 0
         value = act.slots[self.slot]
         if type(value) is Optional:
@@ -64,7 +64,7 @@ cdef class PathNode(Node):
 
 
 cdef object path_in_optional(Activation act, Optional base, tuple fields, int64_t units):
-    """The fields of a variable that holds an optional: none if one of them is missing."""
+    """Reads the fields of a variable that holds an optional: none if a field is missing."""
     cdef Py_ssize_t steps = 0
     charge(act, units)
     value = base.held
@@ -219,11 +219,7 @@ cdef class OptionalPathOrNode(Node):
 @cython.final
 cdef class ChainStep:
     """One step of a Chain: a constant key, or a node that evaluates to the key."""
-    cdef object key
-    cdef Node node
-    cdef bint optional
-    cdef bint test  # the last step of has()
-    cdef bint declared  # a field of a value that is known to be an Object
+    #: node: Node | None
 
     def __init__(self, key=MISSING, Node node=None, optional=False, test=False, declared=False):
         #: (object, Node | None, bool, bool, bool) -> None
@@ -232,6 +228,12 @@ cdef class ChainStep:
         self.optional = optional
         self.test = test
         self.declared = declared
+
+    @property
+    def is_name(self):
+        #: () -> bool
+        """Whether the key is a constant string, and not of an Object."""
+        return self.node is None and type(self.key) is str and not self.declared
 
 
 @cython.final
@@ -273,7 +275,7 @@ cdef class Chain(Node):
     cdef Node base
     cdef tuple steps
     cdef int64_t units
-    cdef bint refunds  # a unit that the base takes is not part of the cost
+    cdef bint refunds  # a unit that the base charged is not part of the cost
 
     def __init__(self, Node base not None, tuple steps not None, units=1, refunds=False):
         #: (Node, tuple[ChainStep, ...], int, bool) -> None
@@ -284,7 +286,7 @@ cdef class Chain(Node):
 
     cdef object eval(self, Activation act):
         if self.refunds:
-            act.spent -= 1  # first: what is not part of the cost must not exceed the limit
+            act.spent -= 1  # refund first: what is not part of the cost must not exceed the limit
         value = self._walk(act)
         charge(act, self.units)
         return value
@@ -322,7 +324,7 @@ cdef class Chain(Node):
 
 cdef object _take(Activation act, ChainStep step, object value, bint optional, bint* held):
     """The value of one step, a CelError, or MISSING if the chain is optional; a bool for has().
-    ``held``: the error is a value, on which the next step fails.
+    ``held``: the error is a value that makes the next step fail.
     """
     cdef bint failed = held[0]
     key = step.key
@@ -405,7 +407,7 @@ cdef object _as_map(object value):
 
 
 cdef bint _nameless(object value) except -1:
-    """Whether this is a map with a key that is not a string. The whole Object is then not JSON."""
+    """Whether this is a map with a non-string key, which makes the whole Object invalid JSON."""
     if type(value) is Optional:
         value = (<Optional>value).held
     return type(value) is dict and any([type(key) is not str for key in <dict>value])

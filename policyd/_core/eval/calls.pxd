@@ -14,7 +14,6 @@ cdef class CallNode(Node):
     cdef bint kubernetes  # see Overload
 
     cdef int64_t price(self, Activation act, object first, object second, object result) except? -1
-    cdef object settle(self, Activation act, tuple arguments, object result)
 
 
 cdef class Call2(CallNode):

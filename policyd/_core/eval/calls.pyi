@@ -10,10 +10,6 @@ class CallNode(Node):
     def overloads(self) -> tuple[Overload, ...]: ...
 
 @final
-class Call0(CallNode):
-    def __init__(self, name: str, overloads: tuple[Overload, ...], known: bool = True) -> None: ...
-
-@final
 class Call1(CallNode):
     def __init__(
         self, name: str, overloads: tuple[Overload, ...], first: Node, known: bool = True
@@ -32,19 +28,6 @@ class Call2(CallNode):
     ) -> None: ...
 
 @final
-class Call3(CallNode):
-    def __init__(
-        self,
-        name: str,
-        overloads: tuple[Overload, ...],
-        first: Node,
-        second: Node,
-        third: Node,
-        known: bool = True,
-        prepared: object = ...,
-    ) -> None: ...
-
-@final
 class CallMany(CallNode):
     def __init__(
         self,
@@ -52,4 +35,5 @@ class CallMany(CallNode):
         overloads: tuple[Overload, ...],
         arguments: tuple[Node, ...],
         known: bool = True,
+        prepared: object = ...,
     ) -> None: ...

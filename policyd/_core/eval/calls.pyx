@@ -43,17 +43,9 @@ cdef class CallNode(Node):
                 second = True
         return self.cost(act, first, second, result)
 
-    cdef object settle(self, Activation act, tuple arguments, object result):
-        """Charge for the call; return its result, or the error if no overload fits the arguments.
-        """
-        first = arguments[0] if arguments else None
-        second = arguments[1] if len(arguments) > 1 else None
-        charge(act, self.price(act, first, second, result))
-        return no_overload(self.name, arguments) if result is NO_OVERLOAD else result
 
-
-# cel-go implements each of these by one function for all types. Its message names the function,
-# unless the type of the first operand is listed here or in RECEIVERS.
+# cel-go implements each of these in one function for all types. Its message names the function,
+# unless the first operand has a type that is listed here or in RECEIVERS.
 cdef frozenset ORDERED = frozenset((
     "bool", "bytes", "double", "google.protobuf.Duration", "google.protobuf.Timestamp", "int",
     "string", "uint"))
@@ -93,7 +85,7 @@ cdef CelError no_overload(str name, tuple arguments):
 
 
 cdef inline object called1(Overload row, Activation act, object first):
-    """The result of the function, NO_OVERLOAD if the argument has another type."""
+    """The result of the function; NO_OVERLOAD if the argument has the wrong type."""
     if row.first is not None and type(first) is not row.first:
         return NO_OVERLOAD
     if row.call1 is not NULL:
@@ -115,35 +107,24 @@ cdef inline object called2(Overload row, Activation act, object first, object se
     return row.call_many(act, (first, second))
 
 
-cdef inline object called3(
-    Overload row, Activation act, object first, object second, object third
-):
+cdef object called_many(Overload row, Activation act, tuple values):
+    """The result of the function for none, three or more arguments."""
+    if row.call0 is not NULL:
+        return row.call0(act)
+    if row.call1 is not NULL:
+        return row.call1(act, row.constant)
+    if row.call3 is NULL:
+        return row.call_many(act, values)
+    first, second, third = values
     if (row.first is not None and type(first) is not row.first) or (
         row.second is not None and type(second) is not row.second
     ) or (row.third is not None and type(third) is not row.third):
         return NO_OVERLOAD
-    if row.call3 is not NULL:
-        return row.call3(act, first, second, third)
-    return row.call_many(act, (first, second, third))
-
-
-@cython.final
-cdef class Call0(CallNode):
-    def __init__(self, name, overloads, known=True):
-        #: (str, tuple[Overload, ...], bool) -> None
-        self._declare(name, overloads, known)
-
-    cdef object eval(self, Activation act):
-        cdef Overload overload = self.overloads[0]
-        if overload.call0 is not NULL:
-            return self.settle(act, (), overload.call0(act))
-        if overload.call1 is not NULL:
-            return self.settle(act, (), overload.call1(act, overload.constant))
-        return self.settle(act, (), overload.call_many(act, ()))
+    return row.call3(act, first, second, third)
 
 
 cdef bint _starts_with_other(object items, object element):
-    """Whether the first element has another type. cel-go checks no other element."""
+    """Whether the first element has the wrong type. cel-go checks no other element."""
     return type(items) is list and <list>items and type((<list>items)[0]) is not element
 
 
@@ -232,57 +213,21 @@ cdef class Call2(CallNode):
 
 
 @cython.final
-cdef class Call3(CallNode):
-    cdef Node first
-    cdef Node second
-    cdef Node third
+cdef class CallMany(CallNode):
+    """A call with none, three or more arguments."""
+    cdef tuple arguments
     cdef object prepared
 
-    def __init__(self, name, overloads, Node first not None, Node second not None,
-                 Node third not None, known=True, prepared=MISSING):
-        #: (str, tuple[Overload, ...], Node, Node, Node, bool, object) -> None
-        self._declare(name, overloads, known)
-        self.prepared = prepared
-        self.first = first
-        self.second = second
-        self.third = third
-
-    cdef object eval(self, Activation act):
-        cdef Overload overload
-        first = self.first.eval(act)
-        if type(first) is CelError:
-            return first
-        second = self.second.eval(act)
-        if type(second) is CelError:
-            return second
-        third = self.third.eval(act)
-        constant = second if self.prepared is MISSING else self.prepared
-        result = NO_OVERLOAD
-        if type(third) is CelError:
-            if act.since_1_38:
-                return third
-            result = third
-        else:
-            for overload in self.overloads:
-                result = called3(overload, act, first, constant, third)
-                if result is not NO_OVERLOAD:
-                    break
-        return self.settle(act, (first, second, third), result)
-
-
-@cython.final
-cdef class CallMany(CallNode):
-    """A call with more than three arguments: a variadic function."""
-    cdef tuple arguments
-
-    def __init__(self, name, overloads, tuple arguments not None, known=True):
-        #: (str, tuple[Overload, ...], tuple[Node, ...], bool) -> None
+    def __init__(self, name, overloads, tuple arguments not None, known=True, prepared=MISSING):
+        #: (str, tuple[Overload, ...], tuple[Node, ...], bool, object) -> None
         self._declare(name, overloads, known)
         self.arguments = arguments
+        self.prepared = prepared
 
     cdef object eval(self, Activation act):
         cdef Overload overload
-        cdef list values = []
+        cdef list given = []
+        cdef tuple arguments
         cdef Py_ssize_t i, last = len(self.arguments) - 1
         result = NO_OVERLOAD
         for i in range(last + 1):
@@ -290,10 +235,17 @@ cdef class CallMany(CallNode):
             if type(value) is CelError:
                 if i < last or act.since_1_38:
                     return value
-                return self.settle(act, tuple(values), value)
-            values.append(value)
-        for overload in self.overloads:
-            result = overload.call_many(act, tuple(values))
-            if result is not NO_OVERLOAD:
-                break
-        return self.settle(act, tuple(values), result)
+                result = value
+            given.append(value)
+        first = given[0] if given else None
+        second = given[1] if last > 0 else None
+        if result is NO_OVERLOAD:
+            arguments = tuple(given)
+            if self.prepared is not MISSING:
+                arguments = (first, self.prepared, *given[2:])
+            for overload in self.overloads:
+                result = called_many(overload, act, arguments)
+                if result is not NO_OVERLOAD:
+                    break
+        charge(act, self.price(act, first, second, result))
+        return no_overload(self.name, tuple(given)) if result is NO_OVERLOAD else result

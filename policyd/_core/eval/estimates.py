@@ -2,9 +2,9 @@
 share.
 
 The table of a library has the rule of a function next to the function that charges at run time. A
-rule takes the operands of a call (the receiver first) and returns a ``Charge``. The numbers are
-the ones of cel-go (checker/cost.go, ext/lists.go, ext/sets.go) and Kubernetes (apiserver
-pkg/cel/library/cost.go). They differ from the charges at run time in places: ``startsWith`` is
+rule takes the operands of a call (the receiver first) and returns a ``Charge``. The numbers come
+from cel-go (checker/cost.go, ext/lists.go, ext/sets.go) and Kubernetes (apiserver
+pkg/cel/library/cost.go). They sometimes differ from the charges at run time: ``startsWith`` is
 estimated by the length of the prefix and charged by the length of the string.
 """
 
@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-MOST = 2**64 - 1  # no bound: the largest value of cel-go's counters
+MOST = 2**64 - 1  # unbounded: the largest value of cel-go's counters
 CALL_LIMIT = 1_000_000  # cost limit of one evaluation of one expression
 _BEYOND = 2.0**64
 
@@ -56,7 +56,7 @@ UNKNOWN = Range(0, MOST)
 
 
 class Operand(NamedTuple):
-    """The known facts about an argument: ``known`` is its size, None if that has no bound.
+    """The known facts about an argument: ``known`` is its size, None if unbounded.
 
     ``kind`` is its type as cel-go spells it, ``number`` its value if it is a literal int.
     ``part`` describes the items of a list.

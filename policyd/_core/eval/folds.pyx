@@ -69,7 +69,7 @@ cdef class FoldNode(Node):
         return <list>value if type(value) is list else list((<dict>value).values())
 
     cdef object refuse(self, Activation act, object value):
-        """The error for a range that is neither a list nor a map. Since 1.38 an empty string is an
+        """The error for a range that is neither a list nor a map. Since 1.38, an empty string is an
         empty range.
         """
         if type(value) is CelError:
@@ -141,7 +141,7 @@ cdef class ExistsOneNode(FoldNode):
                     charge(act, 1)  # accu + 1
                 else:
                     charge_ended(act, 1)
-            elif value is not False:  # the last error is kept: it replaces accu
+            elif value is not False:  # keep the last error: it replaces accu
                 failure = not_bool(value)
         charge(act, RESULT + 1)  # accu == 1
         return found == 1 if failure is None else failure
@@ -261,7 +261,7 @@ cdef object _insert(dict made, object key, object value):
 
 @cython.final
 cdef class Bind(Node):
-    """A name for a value within an expression; the value is computed at its first use."""
+    """A named value within an expression, computed at its first use."""
     cdef Py_ssize_t slot
     cdef Node body
 

@@ -39,8 +39,8 @@ cdef class Overload:
     cdef object third
     cdef object constant         # see given; None: none
     cdef object element          # the Python type of the list's first element, or None: any
-    cdef readonly object introduced  # the first KubernetesVersion with it; None: before 1.30
-    cdef readonly object removed     # the first KubernetesVersion without it; None: not removed
+    cdef readonly object introduced  # the first KubernetesVersion that has it; None: before 1.30
+    cdef readonly object removed     # the first KubernetesVersion that lacks it; None: not removed
 
     cdef Overload costs(self, Cost cost, object estimate=*)
     cdef Overload costs_when_known(self, Cost cost, object estimate=*)

@@ -1,11 +1,11 @@
 """Rows and tables of CEL functions. The functions themselves are in the libraries in ``lib/``.
 
 A function takes the activation and up to three values (or a tuple of any number) and returns a
-value, a ``CelError``, or ``NO_OVERLOAD`` if an argument does not have the type in its signature.
-If the types are known only at run time (dyn), the rows of a name are tried in order; if none fits,
-the result is ``no such overload: name(types)``. A function never gets an error as an argument, and
-arguments of the types in the signature only, unless the row is ``unchecked``.
-Before it processes something large it calls ``work(act, units)``, so that the deadline holds.
+value, a ``CelError``, or ``NO_OVERLOAD`` if an argument does not have the type in its signature. If
+the types are known only at run time (dyn), the rows of a name are tried in order; if none fits, the
+result is ``no such overload: name(types)``. A function never gets an error as an argument. Its
+arguments have the types in the signature, unless the row is ``unchecked``. Before it processes
+something large it calls ``work(act, units)``, so that the deadline holds.
 
 A cost function gets the activation, the first and second argument (None if there is none) and the
 result; each of them may be a CelError (whose size is 1). Its result is charged instead of 1 unit.
@@ -26,7 +26,7 @@ cdef enum:
     DECLARED = -2
 
 
-# The Python types of values; all other types of signatures stand for several.
+# The Python types of values; every other type in a signature stands for several.
 cdef dict KINDS = {
     "bool": bool,
     "bytes": bytes,
@@ -49,8 +49,8 @@ cdef class Overload:
         raise TypeError("overloads are created by the library tables")
 
     cdef Overload costs(self, Cost cost, object estimate=None):
-        """Sets the cost that is always charged: Kubernetes' estimator goes by the function's name.
-        ``estimate`` is the rule for the static estimate.
+        """Sets the cost that is always charged, because Kubernetes' estimator looks only at the
+        name. ``estimate`` is the rule for the static estimate.
         """
         self.open_cost = cost
         self.kubernetes = True
@@ -68,7 +68,7 @@ cdef class Overload:
         return self
 
     cdef Overload of(self, element):
-        """Marks one of several rows of a function that differ in the element type of the list."""
+        """Marks one of several rows of a function that differ only in the list's element type."""
         self.element = element
         return self
 
@@ -78,21 +78,21 @@ cdef class Overload:
         return self
 
     cdef Overload given(self, object constant):
-        """The last argument of the function is a constant, which calls do not have."""
+        """Fixes the last argument of the function; calls do not pass it."""
         self.arity -= 1
         self.constant = constant
         return self
 
     cdef object check(self, dict kinds):
-        """Sets the types of the arguments by the signature, as far as they have one."""
+        """Derives the types of the arguments from the signature, where it has them."""
         cdef str receiver, rest
         receiver, _, rest = self.signature.partition(self.name + "(")
         names = outermost(receiver[:-1]) + outermost(rest[:rest.rindex(") -> ")])
         self.first, self.second, self.third = [*map(kinds.get, names), None, None, None][:3]
 
     cdef Overload since(self, int minor):
-        """The first Kubernetes version (1.MINOR) with it, and the first without it. Two rows with
-        one id, one until and one since a version, are one overload that changed.
+        """Sets the first Kubernetes version (1.MINOR) with it, and the first without it. An
+        overload that changed has two rows with one id: one until a version, one since.
         """
         self.introduced = KubernetesVersion(1, minor)
         return self
@@ -102,8 +102,7 @@ cdef class Overload:
         return self
 
     cdef Overload prepares(self, Prepare prepare):
-        """The function takes a constant second argument in prepared form, any other one unchanged.
-        """
+        """The function takes a constant second argument in prepared form, any other unchanged."""
         self.prepare = prepare
         return self
 
@@ -143,7 +142,7 @@ cdef class Overload:
 
 
 cdef list outermost(str types):
-    """The names of types, without those that they hold: ``list(A), int`` are list and int."""
+    """The names of types without their parameters: ``list(A), int`` gives list and int."""
     cdef list names = [""] if types else []
     cdef str character
     cdef int depth = 0
@@ -198,7 +197,7 @@ cdef Overload variadic(str name, str signature, str id, FunctionN function, str 
 
 
 cdef Overload declared(str name, str signature, str id):
-    """An operator for which the planner has nodes: only its types, no function."""
+    """An operator that the planner implements by nodes: only its types, no function."""
     return _row(name, signature, id, DECLARED, "")
 
 
@@ -209,8 +208,8 @@ cdef class Library:
 
     def __init__(self, str name not None, tuple overloads not None, int since=0, kinds=()):
         #: (str, tuple[Overload, ...], int, Mapping[str, type] | tuple[()] | None) -> None
-        """``since``: the first minor version with the library; 0: before 1.30. ``kinds``: the
-        Python types of its own types; None: its functions check their arguments themselves.
+        """``since`` is the first minor version with the library; 0 means before 1.30. ``kinds`` are
+        the Python classes of its own types; None if its functions check their arguments themselves.
         """
         cdef Overload row
         self.name = name

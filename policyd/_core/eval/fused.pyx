@@ -1,7 +1,7 @@
 """Nodes that replace several nodes. Rare cases and errors are left to the general nodes they hold.
 
-Each of these nodes handles the usual case, in which all values have the expected types, and holds
-the general nodes that it replaces: in any other case those are evaluated. The charges are the same.
+Each node handles the usual case, in which all values have the expected types, and evaluates the
+general nodes in all other cases. The charges are the same.
 """
 
 cimport cython
@@ -42,7 +42,7 @@ cdef dict RELATIONS = {"startsWith": STARTS, "endsWith": ENDS, "contains": CONTA
 cdef class PathTests(Node):
     """``has(a.b) && has(a.b.c) && 'd' in a.b.c``: one walk from a variable for all terms.
 
-    Each term is a lookup, and so is each field that is read on the way to it.
+    Each term is a lookup, as is each field that is read on the way to it.
     """
     cdef readonly Py_ssize_t slot
     cdef readonly tuple fields   # before the first term
@@ -87,7 +87,7 @@ cdef class PathTests(Node):
         return True
 
     cdef object eval_terms(self, Activation act, Py_ssize_t lookup):
-        """Evaluate the terms one by one. Those before ``lookup`` were true."""
+        """Evaluate the terms one by one. The terms before ``lookup`` were true."""
         cdef const unsigned char* codes = self.codes
         cdef Py_ssize_t i, done = 0
         for i in range(lookup):

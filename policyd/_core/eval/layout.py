@@ -5,10 +5,10 @@ from policyd._core.eval.slots import Slots
 
 
 class Layout(Slots):
-    """Slots, and the programs of ``variables.x``.
+    """Slots and the programs of ``variables.x``.
 
-    These, and the variables of macros, have slots without a name; each macro has its own, because
-    a variable may be computed in the middle of another expression's loop.
+    Their slots and the slots of macro variables have no names. Each macro has its own slots,
+    because a variable may be computed in the middle of another expression's loop.
     """
 
     def __init__(self, names: tuple[str, ...] = ()) -> None:
@@ -18,8 +18,8 @@ class Layout(Slots):
         self.nesting: dict[str, int] = {}
 
     def define(self, name: str, program: Program, shared: str | None = None) -> None:
-        """Define ``variables.name``. Expressions that are planned afterwards may use it. Variables
-        of other policies with the same ``shared`` have the same value for the same request.
+        """Define ``variables.name`` for expressions that are planned later. For one request, it has
+        the same value as the variables of other policies with the same ``shared``.
         """
         variable = self.variables.get(name)
         if variable is None:

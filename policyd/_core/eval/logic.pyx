@@ -1,4 +1,4 @@
-"""Logical operators, which absorb errors, equality, and the alternative of an optional."""
+"""Equality, the alternative of an optional, and logical operators, which absorb errors."""
 
 cimport cython
 from libc.stdint cimport int64_t
@@ -28,7 +28,7 @@ cdef class And(Node):
 
 
 cdef object all_of(Activation act, tuple terms, Py_ssize_t start):
-    """The result of && for the terms from ``start`` on; those before were true."""
+    """The result of && for the terms from ``start`` on; all earlier terms were true."""
     cdef Py_ssize_t i
     failure = None
     for i in range(start, len(terms)):

@@ -119,7 +119,7 @@ def _container(name: str, field: str, fields: dict[str, Any], empty: Any) -> Any
 
 
 def _value(name: str, fields: dict[str, Any]) -> Any:
-    """The value of the field that is set; the last one if there are several."""
+    """The value of the field that is set; of the last one if several are."""
     made = None
     for field, value in fields.items():
         if field in _MEMBERS:

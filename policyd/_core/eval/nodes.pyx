@@ -2,7 +2,7 @@
 
 ``eval`` returns a value or a ``CelError``; it raises only ``BudgetExceeded``. Nodes are immutable:
 several threads may use one program, each with its own activation. Each node charges what cel-go's
-cost tracker charges for the expressions that the node represents.
+cost tracker charges for the expressions it represents.
 """
 
 cimport cython
@@ -60,7 +60,7 @@ cdef class Slot(Node):
         self.name = name
         self.units = units
 
-    @cython.boundscheck(False)  # the planner gave out the slot, the activation was made for all
+    @cython.boundscheck(False)  # the planner assigned the slot, and the activation has all slots
     @cython.wraparound(False)
     cdef object eval(self, Activation act):
         charge(act, self.units)

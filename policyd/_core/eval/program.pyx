@@ -69,7 +69,7 @@ cdef class Program:
         #: (Mapping[str, Any], int, int, Any) -> tuple[Any, int]
         """The value or CelError, and the cost in units. Raises BudgetExceeded.
 
-        ``typing`` is what ``plan.typing_of`` says of the variables: which are Go's values.
+        ``typing`` comes from ``plan.typing_of`` and says which variables hold Go values.
         """
         cdef Activation act = activation(self.layout.size, cost_limit, deadline)
         act.typing = typing
@@ -108,7 +108,7 @@ cdef class PlannedVariable:
     cdef readonly str name
     cdef readonly Py_ssize_t slot
     cdef Program program
-    cdef str shared  # what its value is known by to other policies; None: by nothing
+    cdef str shared  # identifies its value to other policies; None: not shared
 
     def __init__(self, str name not None, slot):
         #: (str, int) -> None
@@ -133,7 +133,7 @@ cdef class PlannedVariable:
         return value
 
     cdef object _known(self, Activation act):
-        """The value that another policy has computed, for the same cost and memory; or compute it.
+        """Take the value that another policy computed, at the same cost and memory, or compute it.
         """
         cdef int64_t spent = act.variables_spent, taken = act.taken
         found = act.shared.get(self.shared)
@@ -150,8 +150,7 @@ cdef class PlannedVariable:
         return value
 
     cdef object _compute(self, Activation act):
-        """Computes the value with its own cost count: the limit applies to each expression alone.
-        """
+        """Computes the value with a separate cost count: the limit applies to each expression."""
         cdef int64_t spent = act.spent
         if self.program is None:
             return error(f"no such key: {self.name}")
@@ -219,7 +218,7 @@ cdef class VariableOptional(Node):
 
 def constant(Node node not None):
     #: (Node) -> Node
-    """A node with the value of a list or map of constants.
+    """The constant node of a list or map of constants.
 
     A literal that has no value (``{b'a': 1}``) is returned unchanged and fails at run time.
     """
@@ -236,7 +235,7 @@ def compute(Node node not None, since_1_38=False):
     act.since_1_38 = since_1_38
     try:
         return node.eval(act), act.spent
-    except CostExceeded as exceeded:  # it needs more memory than an expression may use
+    except CostExceeded as exceeded:  # it needs more memory than one expression may use
         return CelError(str(exceeded)), act.spent
 
 

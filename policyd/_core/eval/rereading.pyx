@@ -1,15 +1,16 @@
-"""Optionals that cel-go resolves as attributes: ``x``, ``x.a``, ``c ? x : y``, optMap. Before 1.37
-cel-go read them anew; since then they stay unchanged.
+"""Optionals that cel-go resolves as attributes: ``x``, ``x.a``, ``c ? x : y``, optMap. Before 1.37,
+cel-go reread them; since then it leaves them unchanged.
 
-To read an optional anew, cel-go converted the value inside to Go and back to CEL. An optional
-inside an optional was lost, a type became its name, and Kubernetes' own types could not be
-converted back: ``object.?memory.optMap(m, quantity(m)).value()`` was an error in Kubernetes.
+Rereading converted the value inside the optional to Go and back to CEL. This lost an optional
+inside an optional, turned a type into its name, and failed for Kubernetes' own types:
+``object.?memory.optMap(m, quantity(m)).value()`` was an error in Kubernetes.
 """
 
 from policyd._core.values.errors cimport CelError, error
 from policyd._core.values.printing cimport string_of
 from policyd._core.values.types cimport (
     MISSING,
+    OPAQUE_GO_VALUES,
     Duration,
     Opaque,
     Optional,
@@ -34,18 +35,10 @@ cdef dict PLAIN_TYPES = {
     Timestamp: "time.Time",
     Duration: "time.Duration",
 }
-# The Go types that cannot be converted back. A kubernetes.NamedFormat can.
-cdef dict GO_TYPES = {
-    "kubernetes.Quantity": "*resource.Quantity",
-    "kubernetes.Semver": "semver.Version",
-    "kubernetes.URL": "*url.URL",
-    "net.IP": "netip.Addr",
-    "net.CIDR": "netip.Prefix",
-}
 
 
 cdef object reread(Optional value):
-    """The optional after cel-go has converted its value to Go and back."""
+    """The optional after cel-go converted its value to Go and back."""
     held = value.held
     if held is MISSING:
         return value
@@ -67,14 +60,14 @@ cdef object reread_held(object held):
     if kind is CelError:
         return unreadable("*errors.errorString", (<CelError>held).message)
     if isinstance(held, Opaque):
-        name = GO_TYPES.get(type_name(held))
+        name = OPAQUE_GO_VALUES.get(type_name(held))
         return held if name is None else unreadable(name, string_of(held))
     return held
 
 
 cdef object native_string(object value):
-    """The string that a value becomes when it leaves CEL, None if it does not become a string: a
-    type becomes its name, an optional the value it holds.
+    """The string that a value becomes when it leaves CEL; None if it becomes something else. A type
+    becomes its name, an optional the value inside.
     """
     while type(value) is Optional:
         value = (<Optional>value).held
@@ -97,7 +90,7 @@ cdef str native_type(object value):
     name = PLAIN_TYPES.get(type(value))
     if name is None:
         name = type_name(value)
-        return GO_TYPES.get(name, "cel.Format")
+        return OPAQUE_GO_VALUES.get(name, "cel.Format")
     return name
 
 

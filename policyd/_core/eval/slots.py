@@ -2,10 +2,10 @@
 
 
 class Slots:
-    """Gives out slots while expressions are planned; ``size`` is what an activation must hold.
+    """Assigns slots while expressions are planned; ``size`` is the number that an activation needs.
 
-    ``slots`` are the variables that the evaluation sets, by name; ``used`` those that an expression
-    names (``variables`` if it uses one of the policy).
+    ``slots`` are the variables that the evaluation sets, by name; ``used`` are the names that an
+    expression uses (``variables`` for any variable of the policy).
     """
 
     def __init__(self, names: tuple[str, ...] = ()) -> None:
@@ -14,7 +14,7 @@ class Slots:
         self.used: set[str] = set()
 
     def take(self) -> int:
-        """One more slot."""
+        """A new slot."""
         self.size += 1
         return self.size - 1
 

@@ -1,8 +1,8 @@
 """The values of all parts of an expression in one evaluation.
 
-``cel/trace/tracing.py`` wraps each node of a program in a ``Trace`` if the program is planned to be
-traced; other programs are not affected. A Trace returns what its node returns and charges nothing.
-The records form a tree like the evaluations did: a fold has one set of records for each round.
+``cel/trace/tracing.py`` wraps each node of a program to be traced in a ``Trace``; other programs
+are not affected. A Trace returns what its node returns and charges nothing. The records form the
+tree of the evaluations: a fold has one set of records per round.
 """
 
 cimport cython
@@ -27,10 +27,9 @@ cdef enum:
 cdef class Record:
     """One evaluation of one part: its value or CelError, and the units that it cost.
 
-    ``expression`` and ``id`` identify the part (as the planner passed them to the Trace); a child
+    ``expression`` and ``id``, which the planner passed to the Trace, identify the part; a child
     with another expression is a variable that was computed here. ``finished`` is False if a limit
-    ended the evaluation. ``rounds`` are the rounds of a fold that were kept, ``skipped`` is the
-    number of the others.
+    ended the evaluation. ``rounds`` are the kept rounds of a fold, ``skipped`` counts the others.
     """
     cdef readonly object expression
     cdef readonly object id
@@ -52,7 +51,7 @@ cdef class Record:
 
 @cython.final
 cdef class Round:
-    """One round of a fold: the values of its variables, and the records of the evaluations.
+    """One round of a fold: the values of its variables and the records of its evaluations.
 
     ``number`` counts from 0. ``notable``: it ended in an error, or in the value that the fold
     searches for.
@@ -94,7 +93,7 @@ cdef class Tracer:
 
 
 cdef int begin(Record fold, Tracer tracer, object first, object second) except -1:
-    """Begin a new round of a fold. The one before is dropped if it is neither among the first nor
+    """Begin a new round of a fold. Drop the previous round if it is neither among the first nor
     notable.
     """
     cdef Py_ssize_t number = len(fold.rounds) + fold.skipped
@@ -118,7 +117,7 @@ cdef int begin(Record fold, Tracer tracer, object first, object second) except -
 
 @cython.final
 cdef class Trace(Node):
-    """Records the result of its node."""
+    """Records the results of its node."""
     cdef Node node
     cdef Tracer tracer
     cdef object expression
@@ -161,13 +160,13 @@ cdef class Trace(Node):
 
 @cython.final
 cdef class RoundTrace(Node):
-    """The first (``begins``) or a later part of each round of the fold whose record is current."""
+    """The first (``begins``) or a later part of each round of the current fold."""
     cdef Node node
     cdef Tracer tracer
     cdef Py_ssize_t slot
     cdef Py_ssize_t second_slot
     cdef bint begins
-    cdef object notable  # the value for which a round is kept; MISSING: only errors
+    cdef object notable  # the value that makes a round notable; MISSING: only errors do
 
     def __init__(self, Node node not None, Tracer tracer not None, slot, second_slot, begins,
                  notable=MISSING):

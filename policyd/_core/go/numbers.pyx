@@ -106,12 +106,12 @@ cdef object decimal(str text, Py_ssize_t start):
 
 
 cdef str shortened(str text, Py_ssize_t start, Py_ssize_t whole_end, Py_ssize_t exponent):
-    """The same double in at most SIGNIFICANT digits: one more digit represents all others."""
+    """Shortens to SIGNIFICANT digits for the same double: one more digit represents all others."""
     cdef str sign = text[:start], digits = text[start:whole_end] + text[whole_end + 1:exponent]
     cdef str kept = digits.lstrip("0"), power = text[exponent + 1:].lstrip("+")
     cdef bint negative = power.startswith("-")
     power = power.lstrip("-").lstrip("0")
-    if len(power) > 18:  # no string is long enough for its digits to compensate such an exponent
+    if len(power) > 18:  # no string has enough digits to compensate for such an exponent
         power = "9" * 18
     shift = (-int(power or "0") if negative else int(power or "0")) - (exponent - whole_end)
     if exponent > whole_end:
@@ -152,7 +152,7 @@ cdef object special(str text, Py_ssize_t start):
 
 
 cdef double to_double(object number) except? -1:
-    """The number as a double; infinity if it is too large."""
+    """The number as a double, infinity if it is too large."""
     try:
         return float(number)
     except OverflowError:

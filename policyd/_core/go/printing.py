@@ -5,8 +5,9 @@ Values are JSON values and ``Foreign``: CEL values that are not JSON in Go.
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
-from policyd._core.go.strings import quoted
+from policyd._core.go.strings import quote
 
 # Characters that encoding/json escapes although JSON does not require it.
 JSON_ESCAPES = str.maketrans(
@@ -34,17 +35,15 @@ class Foreign:
     type: str
 
 
-def number(value: float) -> str:
-    """%v of a float64: the fewest digits, with an exponent below 1e-4 and from 1e21 on."""
-    text = repr(value)
-    mantissa, _, exponent = text.partition("e")
-    if exponent:
-        power = int(exponent)
-        if -5 < power < 21:
-            return f"{value:.0f}" if power > 0 else text
-        sign = "-" if power < 0 else "+"
-        return f"{mantissa.removesuffix('.0')}e{sign}{abs(power):02d}"
-    return text.removesuffix(".0") if abs(value) < 1e21 else text
+def number(value: float, least: int = -4, most: int = 21, digits: int = 2) -> str:
+    """%v of a finite float64: the fewest digits, with an exponent of two ``digits`` below
+    10**``least`` and from 10**``most`` on.
+    """
+    shown = Decimal(repr(value)).normalize()
+    power = shown.adjusted()
+    if least <= power < most:
+        return f"{shown:f}"
+    return f"{shown:e}".partition("e")[0] + f"e{'-' if power < 0 else '+'}{abs(power):0{digits}d}"
 
 
 def plain(value: object, levels: int = LEVELS) -> str:
@@ -74,7 +73,7 @@ def syntax(value: object, levels: int = LEVELS) -> str:
     if value is None:
         return "interface {}(nil)"
     if isinstance(value, str):
-        return quoted(value)
+        return quote(value)
     if value is EMPTY:
         return "[]interface {}(nil)"
     if isinstance(value, list | dict) and not levels:
@@ -83,7 +82,7 @@ def syntax(value: object, levels: int = LEVELS) -> str:
         items = ", ".join([syntax(item, levels - 1) for item in value])
         return f"[]interface {{}}{{{items}}}"
     if isinstance(value, dict):
-        pairs = [f"{quoted(key)}:{syntax(value[key], levels - 1)}" for key in sorted(value)]
+        pairs = [f"{quote(key)}:{syntax(value[key], levels - 1)}" for key in sorted(value)]
         return f"map[string]interface {{}}{{{', '.join(pairs)}}}"
     return plain(value)
 

@@ -4,7 +4,7 @@ cdef dict ESCAPES  # the escapes of strconv.Quote by character
 
 
 cdef str print_fixed(double value, Py_ssize_t precision)
-cdef str quote(str text)
+cpdef str quote(str text)
 cdef str shown(str text)
 cdef str trim_space(str text)
 cdef str parse_int(str text, long long* out)

@@ -1,5 +1,5 @@
-"""Numbers and strings as Go prints them: strconv and fmt, where Python differs; and how alike
-cel-go finds two names.
+"""Numbers and strings as Go's strconv and fmt print them, where Python differs; and cel-go's
+similarity of names.
 """
 
 from libc.math cimport isinf, isnan
@@ -12,7 +12,7 @@ cdef enum:
     FAR = 1 << 30
     DIVERGENT = 16      # characters from which names of different length are not compared
     MOST_CELLS = 64 * 64
-    # Names that are compared are shorter: they are of similar length, whose product is limited.
+    # Compared names are shorter, because their lengths are similar and have a limited product.
     MOST_COLUMNS = 128
 ESCAPES = {
     "\a": "\\a",
@@ -36,7 +36,8 @@ cdef str print_fixed(double value, Py_ssize_t precision):
     return format(value, f".{precision}f")
 
 
-cdef str quote(str text):
+cpdef str quote(str text):
+    #: (str) -> str
     """strconv.Quote: "…" with Go's escapes for characters that are not printable."""
     cdef list parts
     cdef Py_UCS4 char
@@ -58,12 +59,6 @@ cdef str quote(str text):
             parts.append(f"\\U{<int> char:08x}")
     parts.append('"')
     return "".join(parts)
-
-
-def quoted(str text not None):
-    #: (str) -> str
-    """%q: strconv.Quote."""
-    return quote(text)
 
 
 cdef str shown(str text):
@@ -101,7 +96,7 @@ def closest(str name not None, list known not None, int most):
     cdef str each
     for each in known:
         if abs(len(each) - len(name)) > least:
-            continue  # so many characters are to be inserted or deleted
+            continue  # at least this many insertions or deletions
         distance = distance_of(name, each)
         if distance < least:
             found, least = [each], distance
@@ -111,8 +106,8 @@ def closest(str name not None, list known not None, int most):
 
 
 cdef int distance_of(str a, str b) except -1:
-    """How many characters to insert, delete, replace or swap with the next one make ``b`` of ``a``;
-    a huge number for names that have little in common (cel-go 0.33 common/env/catalog.go:
+    """The number of insertions, deletions, replacements and swaps of neighbours that turn ``a``
+    into ``b``; a huge number for names with little in common (cel-go 0.33 common/env/catalog.go:
     EditDistance).
     """
     cdef Py_ssize_t rows = len(a), columns = len(b), i, j

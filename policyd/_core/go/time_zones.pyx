@@ -9,7 +9,7 @@ from policyd._core.go.strings cimport parse_int
 
 cdef object EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 cdef object SECOND = timedelta(seconds=1)
-# Python's calendar ends where CEL's does: times near the ends are looked up two days inside.
+# Python's calendar has the same range as CEL's: look up times near its ends two days inside it.
 cdef int64_t FIRST = -62135596800 + 2 * 86400
 cdef int64_t LAST = 253402300799 - 2 * 86400
 

@@ -11,8 +11,8 @@ cdef bint same(object one, object other, bint strict, int depth) except -1
 cdef bint alike(object one, object other) except -1
 
 # The value of a key in ``other``, borrowed; NULL if there is none. Two versions of a map usually
-# have the same key objects in the same order. ``place`` is the position of the key in that case; it
-# advances with each key found there, so that no lookup is needed.
+# have the same key objects in the same order. ``place`` is the position where the key then is; it
+# advances with each key found there, which saves the lookup.
 cdef inline PyObject* counterpart(
     PyObject* other, PyObject* key, Py_ssize_t* place
 ) except? NULL:

@@ -64,7 +64,7 @@ cdef bint same(object one, object other, bint strict, int depth) except -1:
 
 
 cdef bint alike(object one, object other) except -1:
-    """Whether two items are the same by a cheap check: containers only if they are one object."""
+    """A cheap check whether two items are equal: containers only if they are the same object."""
     cdef object kind = type(one)
     if one is other:
         return True

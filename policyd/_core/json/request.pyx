@@ -1,6 +1,6 @@
 """The request of an AdmissionReview, validated.
 
-It is compiled because every request needs it. An invalid request raises ReviewError.
+It is compiled because it runs for every request. An invalid request raises ReviewError.
 """
 
 cimport cython
@@ -8,7 +8,7 @@ cimport cython
 from policyd.errors import ReviewError
 
 cdef enum:
-    MAX_UID_CHARS = 1024  # it is in the response and in each log line; an API server sends 36
+    MAX_UID_CHARS = 1024  # in the response and in each log line; API servers send 36
 
 cdef dict TYPES = {
     dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "nothing"
@@ -19,9 +19,9 @@ cdef dict TYPES = {
 cdef class AdmissionRequest:
     """``raw`` is the decoded dict; the other attributes are read from it. Immutable.
 
-    ``kind`` is (group, version, kind), ``resource`` (group, version, resource), both as sent to the
-    webhook; ``request_kind`` and ``request_resource`` are those that the client sent to the API
-    server. Missing strings are "", missing objects None.
+    ``kind`` is (group, version, kind) and ``resource`` (group, version, resource), both as sent to
+    the webhook; ``request_kind`` and ``request_resource`` are the client's originals. Missing
+    strings are "", missing objects None.
     """
     #: kind: tuple[str, str, str]
     #: resource: tuple[str, str, str]
@@ -99,7 +99,7 @@ cdef class AdmissionRequest:
     @property
     def is_namespace(self):
         #: () -> bool
-        """Whether the object of the client is a Namespace, whose namespace here is its own name."""
+        """Whether the client's object is a Namespace; its namespace here is its own name."""
         return self.request_kind == ("", "v1", "Namespace")
 
 
@@ -139,7 +139,7 @@ cdef tuple group_version(dict request, str key, str name):
 
 
 cdef dict user_info(object value):
-    """userInfo, with the types of its members checked."""
+    """userInfo, after a check of its members' types."""
     if value is None:
         return {}
     if type(value) is not dict:

@@ -1,8 +1,8 @@
 """Scans JSON without decoding it: validity, and the positions of members and elements.
 
-For reviews that the decoder rejects but Kubernetes sends: strings with half a surrogate pair or
-bytes that are not UTF-8, any depth, any number. Takes linear time, one bit of memory per byte of
-the body, and no recursion.
+For reviews that Kubernetes sends but the decoder rejects, because of half a surrogate pair in a
+string, bytes that are not UTF-8, the depth, or a number. It takes linear time, one bit of memory
+per byte of the body, and no recursion.
 """
 
 cimport cython
@@ -35,9 +35,7 @@ def repaired(bytes text not None) -> bytes:
 
 @cython.final
 cdef class JSONScan:
-    """A scan of a body: its depth, and the positions of the first half of a surrogate pair and the
-    first byte that is not UTF-8 (-1: none).
-    """
+    """A scan of a body: its depth and the position of the first half of a surrogate pair, or -1."""
     cdef bytes body
     cdef const unsigned char *text  # ends with a zero byte, which is not valid in JSON
     cdef Py_ssize_t size
@@ -46,14 +44,13 @@ cdef class JSONScan:
     cdef Py_ssize_t failed
     cdef readonly Py_ssize_t depth
     cdef readonly Py_ssize_t surrogate
-    cdef readonly Py_ssize_t octet
 
     def __init__(self, bytes body not None):
         #: (bytes) -> None
         self.body = body
         self.text = <const unsigned char *>PyBytes_AS_STRING(body)
         self.size = PyBytes_GET_SIZE(body)
-        self.surrogate = self.octet = WRONG
+        self.surrogate = WRONG
         self.bits = bytearray(self.size // 8 + 1)
         self.levels = <unsigned char *>PyByteArray_AS_STRING(self.bits)
 
@@ -295,12 +292,7 @@ cdef class JSONScan:
                 return at + 1
             if c < 0x20:
                 return self.fail(at)
-            if c >= 0x80:
-                code = sequence(text + at)
-                if not code and self.octet == WRONG:
-                    self.octet = at
-                at += code or 1
-            elif c != c"\\":
+            if c != c"\\":
                 at += 1
             elif text[at + 1] != c"u":
                 if not is_escaped(text[at + 1]):
@@ -347,23 +339,3 @@ cdef int hex4(const unsigned char *text) noexcept nogil:
 cdef bint is_escaped(unsigned char c) noexcept nogil:
     """Whether the character may follow a backslash."""
     return c in (34, 47, 92, 98, 102, 110, 114, 116)  # " / \\ b f n r t
-
-
-cdef bint is_tail(unsigned char c) noexcept nogil:
-    return c & 0xC0 == 0x80
-
-
-cdef int sequence(const unsigned char *text) noexcept nogil:
-    """The length of the UTF-8 sequence that begins here (RFC 3629), or 0."""
-    cdef unsigned char first = text[0], second = text[1]
-    if first < 0xC2 or first > 0xF4 or not is_tail(second):
-        return 0
-    if first < 0xE0:
-        return 2
-    if first < 0xF0:
-        if (first == 0xE0 and second < 0xA0) or (first == 0xED and second > 0x9F):
-            return 0
-        return 3 if is_tail(text[2]) else 0
-    if (first == 0xF0 and second < 0x90) or (first == 0xF4 and second > 0x8F):
-        return 0
-    return 4 if is_tail(text[2]) and is_tail(text[3]) else 0

@@ -1,5 +1,5 @@
 """Whether a string has half of a surrogate pair, which UTF-8 cannot represent."""
 
-cdef str problem_in(list operations)
+cpdef str unsendable(list operations)
 
 cdef bint has_surrogate(str text) except -1

@@ -10,13 +10,8 @@ cdef object INT64_MIN = -(2**63)
 cdef object INT64_MAX = 2**63 - 1
 
 
-def unsendable(list operations not None):
+cpdef str unsendable(list operations):
     #: (list[dict[str, Any]]) -> str | None
-    """The first value of the operations that JSON or the API server cannot represent, or None."""
-    return problem_in(operations)
-
-
-cdef str problem_in(list operations):
     """The first value of the operations that JSON or the API server cannot represent, or None."""
     cdef dict operation
     for operation in operations:

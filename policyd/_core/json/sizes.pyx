@@ -1,5 +1,5 @@
-"""Sizes of JSON in bytes, known before it is encoded or decoded: of values as JSON, counted up to a
-limit, and of the memory that a body takes when it is decoded, estimated by counting its characters.
+"""Sizes in bytes before JSON is encoded or decoded: the size of values as JSON, counted up to a
+limit, and the memory that a decoded body takes, estimated by counting its characters.
 
 A value may occur in a tree many times but in memory once. A tree that is small in memory can be
 huge as JSON, so each occurrence is counted.
@@ -17,10 +17,10 @@ MAX_PATCH_BYTES = 4 * 2**20
 TOO_LARGE = f"a patch of more than {MAX_PATCH_BYTES >> 20} MiB"
 
 cdef enum:
-    NUMBER_BYTES = 20  # and anything else without an exact count
-    MAX_LEVELS = 1000  # deeper values, which no patch can have, count as too large
+    NUMBER_BYTES = 20  # and of anything else that is not counted exactly
+    MAX_LEVELS = 1000  # no patch has deeper values; they count as too large
 
-# Additional bytes of the escape of each ASCII character.
+# Bytes that escaping adds to each ASCII character.
 cdef char[128] ESCAPE_BYTES
 for _code in range(128):
     ESCAPE_BYTES[_code] = 5 if _code < 32 else 1 if _code in (34, 92) else 0
@@ -46,7 +46,8 @@ cpdef Py_ssize_t operation_bytes(list operations, Py_ssize_t limit) except -1:
     return count
 
 
-cdef Py_ssize_t value_bytes(object value, Py_ssize_t limit) except -1:
+cpdef Py_ssize_t value_bytes(object value, Py_ssize_t limit) except -1:
+    #: (object, int) -> int
     """The size of a JSON or CEL value. The count stops above ``limit``."""
     return counted(value, limit, MAX_LEVELS)
 
@@ -92,12 +93,6 @@ cdef Py_ssize_t members_bytes(dict members, Py_ssize_t limit, int levels) except
     return count
 
 
-def json_bytes(value, Py_ssize_t limit) -> int:
-    #: (object, int) -> int
-    """The size of a JSON or CEL value. The count stops above ``limit``."""
-    return value_bytes(value, limit)
-
-
 cdef Py_ssize_t string_bytes(object text) except -1:
     """The size in UTF-8, with the escapes of JSON."""
     cdef Py_ssize_t i, size = PyUnicode_GET_LENGTH(text), count = size + 2
@@ -116,8 +111,8 @@ cdef Py_ssize_t string_bytes(object text) except -1:
 
 
 # Bytes of memory per character of this kind (measured with orjson on CPython 3.11: the values, and
-# 16 bytes per value while it decodes). Empty objects take less; the additional memory of long
-# numbers and strings is bounded by the size of the body.
+# another 16 bytes per value during decoding). Empty objects take less; the additional memory of
+# long numbers and strings is bounded by the size of the body.
 cdef Py_ssize_t BRACE_BYTES = 150    # an object and its table of keys
 cdef Py_ssize_t BRACKET_BYTES = 64   # a list
 cdef Py_ssize_t COMMA_BYTES = 40     # a number, and the entry of a value in its list or object
@@ -206,26 +201,21 @@ cdef Py_ssize_t weight(Counts counts, Py_ssize_t size) noexcept nogil:
     )
 
 
-def is_deeper(object value, int levels) -> bool:
+cpdef bint is_deeper(object value, int levels) except -1:
     #: (Any, int) -> bool
     """Whether a value has more levels than these: a number or a string is one.
 
     >>> is_deeper({"a": [1]}, 3), is_deeper({"a": [1]}, 2)
     (False, True)
     """
-    return deeper(value, levels)
-
-
-cdef bint deeper(object value, int levels) except -1:
-    """The recursion ends after ``levels``."""
     if levels <= 0:
         return True
     if isinstance(value, dict):
         for below in (<dict>value).values():
-            if deeper(below, levels - 1):
+            if is_deeper(below, levels - 1):
                 return True
     elif isinstance(value, (list, tuple)):
         for below in value:
-            if deeper(below, levels - 1):
+            if is_deeper(below, levels - 1):
                 return True
     return False

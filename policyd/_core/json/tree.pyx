@@ -16,7 +16,7 @@ from policyd.errors import ReviewError, UnreadableReview
 #: TOO_DEEP: str
 #: TOO_LARGE_NUMBER: str
 
-# Why a review cannot be evaluated.
+# Reasons why a review cannot be evaluated.
 TOO_DEEP = "it is nested deeper than 1000 levels"
 TOO_LARGE_NUMBER = "it holds a number that is too large for a double"
 
@@ -29,9 +29,9 @@ def is_ordinary(bytes body not None, Py_ssize_t depth) -> bool:
     """Whether ``body``, which is JSON, certainly has at most ``depth`` levels and no integer
     outside int64.
 
-    A quick check that may return False for a body without either, because it also looks for digits
-    in strings; a decoded body must then go through ``normal``. It counts opening brackets, levels
-    only if there are many brackets, and reads every 19th byte to find 19 digits in a row.
+    A quick check that may wrongly return False, because it also finds digits in strings; the
+    decoded body must then go through ``normal``. It counts opening brackets, and levels only if
+    there are many brackets; it reads every 19th byte to find 19 digits in a row.
     """
     cdef const unsigned char *text = <const unsigned char *>PyBytes_AS_STRING(body)
     cdef Py_ssize_t size = PyBytes_GET_SIZE(body)
@@ -112,18 +112,14 @@ cdef bint has_long_number(const unsigned char *text, Py_ssize_t size) noexcept n
     return False
 
 
-def normal(object tree, Py_ssize_t depth) -> object:
+cpdef object normal(object value, Py_ssize_t depth):
     #: (Any, int) -> Any
-    """``tree`` with each integer outside int64 as a double; ``tree`` itself if there is none.
+    """``value`` with each integer outside int64 as a double; ``value`` itself if there is none.
 
-    The input is never changed. Raises UnreadableReview for a tree deeper than ``depth`` and for
+    The input is never changed. Raises UnreadableReview for more levels than ``depth`` and for
     values that do not fit a double or UTF-8, ReviewError for values that are not JSON (a caller of
     the Python API may pass anything).
     """
-    return _normal(tree, depth)
-
-
-cdef object _normal(object value, Py_ssize_t left):
     cdef object kind = type(value)
     if kind is str:
         check_string(<str>value)
@@ -136,34 +132,30 @@ cdef object _normal(object value, Py_ssize_t left):
         if not isfinite(<double>value):
             raise ReviewError(f"the review holds {value!r}, which is not a JSON number")
         return value
-    if left <= 0:
+    if depth <= 0:
         raise UnreadableReview(TOO_DEEP)
     if kind is dict:
-        return _normal_dict(<dict>value, left - 1)
+        return _normal_dict(<dict>value, depth - 1)
     if kind is list:
-        return _normal_list(<list>value, left - 1)
+        return _normal_list(<list>value, depth - 1)
     raise ReviewError(f"the review holds a Python {kind.__name__}, which is not a JSON value")
 
 
-def contains(value, wanted) -> bool:
+cpdef bint contains(object value, object wanted) except -1:
     #: (object, object) -> bool
     """Whether a map or list of the tree is ``wanted`` itself."""
-    return holds(value, wanted)
-
-
-cdef bint holds(object value, object wanted) except -1:
     cdef object kind = type(value)
     if value is wanted:
         return True
     if kind is dict:
         descend()
         for member in (<dict>value).values():
-            if holds(member, wanted):
+            if contains(member, wanted):
                 return True
     elif kind is list:
         descend()
         for member in <list>value:
-            if holds(member, wanted):
+            if contains(member, wanted):
                 return True
     return False
 
@@ -181,14 +173,14 @@ cdef int check_string(str text) except -1:
     return 0
 
 
-cdef dict _normal_dict(dict value, Py_ssize_t left):
+cdef dict _normal_dict(dict value, Py_ssize_t depth):
     cdef dict changed = None
     cdef object key, item, other
     for key, item in value.items():
         if type(key) is not str:
             raise ReviewError(f"the review has the key {key!r}; keys of JSON objects are strings")
         check_string(<str>key)
-        other = _normal(item, left)
+        other = normal(item, depth)
         if other is not item:
             if changed is None:
                 changed = value.copy()
@@ -196,12 +188,12 @@ cdef dict _normal_dict(dict value, Py_ssize_t left):
     return value if changed is None else changed
 
 
-cdef list _normal_list(list value, Py_ssize_t left):
+cdef list _normal_list(list value, Py_ssize_t depth):
     cdef list changed = None
     cdef Py_ssize_t i
     cdef object other
     for i in range(len(value)):
-        other = _normal(value[i], left)
+        other = normal(value[i], depth)
         if other is not value[i]:
             if changed is None:
                 changed = value.copy()

@@ -1,4 +1,4 @@
-"""Data of an access check: the attributes to check, and the decision or failure."""
+"""The data of an access check: its attributes, and the decision or failure."""
 
 from typing import NamedTuple
 
@@ -35,9 +35,7 @@ class Attributes(NamedTuple):
 
 
 class AccessDecision(NamedTuple):
-    """The decision of the authorizer. ``allowed`` is False if it has no opinion; ``error`` is its
-    error.
-    """
+    """The authorizer's decision and error. ``allowed`` is False if it has no opinion."""
 
     allowed: bool
     reason: str = ""

@@ -1,11 +1,11 @@
 """Access checks: ``authorizer.group("apps").resource("deployments").check("create").allowed()``.
 
-``authorizer`` is for the user of the request, ``a.serviceAccount("ns", "name")`` for a service
-account. Checks are ``a.path("/healthz")`` and ``a.group("").resource("pods")``; these methods add
+``authorizer`` checks the user of the request, ``a.serviceAccount("ns", "name")`` a service account.
+``a.path("/healthz")`` and ``a.group("").resource("pods")`` are checks; these methods add
 attributes: ``c.subresource("log")``, ``c.namespace("shop")``, ``c.name("web")``,
-``c.fieldSelector("a=b")``, ``c.labelSelector("a=b")``. ``authorizer.requestResource`` is a check
-for the resource of the request. ``c.check("get")`` returns a decision: ``d.allowed()``,
-``d.reason()``, ``d.errored()``, ``d.error()``.
+``c.fieldSelector("a=b")``, ``c.labelSelector("a=b")``. ``authorizer.requestResource`` is a check of
+the request's resource. ``c.check("get")`` returns a decision: ``d.allowed()``, ``d.reason()``,
+``d.errored()``, ``d.error()``.
 
 The backend decides: see ``Authorizer`` in ``policyd/admission/lookups/authorizer.py``. Without a
 backend, or if it returns a Failure, the check is an error; if its decision must still be fetched,
@@ -21,13 +21,13 @@ from libc.stdint cimport int64_t
 from policyd._core.values.activation cimport Activation
 from policyd._core.values.errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
 from policyd._core.go.strings cimport trim_space
-from policyd._core.lib.format cimport dns_label, dns_subdomain
 from policyd._core.eval.functions cimport binary, tenths, ternary, unary
 from policyd._core.values.types cimport size_of
 
 from policyd._core.eval import estimates
 from policyd._core.lib.authorization import Attributes, Failure
 from policyd._core.eval.functions import Library
+from policyd._core.match.labels import domain_errors, label_errors
 from policyd.errors import Unanswered
 
 #: from policyd._core.eval.estimates import Charge
@@ -41,7 +41,8 @@ cdef str RESOURCE_CHECK = "kubernetes.authorization.ResourceCheck"
 
 
 cdef class AuthorizerValue(Opaque):
-    """A user, and the backend of its checks: a policyd.admission.authorizer.Authorizer, or None.
+    """A user, and the backend that checks its access: a policyd.admission.authorizer.Authorizer, or
+    None.
 
     ``user_info`` is userInfo of a request, as JSON.
     """
@@ -99,7 +100,7 @@ cdef AuthorizerCheck new_check(str kind, AuthorizerValue authorizer, dict fields
 
 
 cdef AuthorizerCheck resource_check(AuthorizerCheck check, str field, object value):
-    """A ResourceCheck like the check, with this field set."""
+    """A copy of the check, as a ResourceCheck with this field set."""
     return new_check(RESOURCE_CHECK, check.authorizer, {**check.fields, field: value})
 
 
@@ -108,7 +109,7 @@ cdef AuthorizerValue authorizer_for(object backend, dict request):
 
 
 cdef AuthorizerCheck request_resource(AuthorizerValue authorizer, dict request):
-    """The resource of the client in ``request`` (as CEL sees it), not an equivalent one."""
+    """The client's resource in ``request`` (as CEL sees it), not an equivalent one."""
     cdef dict resource = request["requestResource"]
     return new_check(RESOURCE_CHECK, authorizer, {
         "group": resource.get("group", ""),
@@ -143,9 +144,9 @@ cdef object group(Activation act, object authorizer, object text):
 
 
 cdef object service_account(Activation act, object authorizer, object namespace, object name):
-    if dns_subdomain(act, <str> name):
+    if domain_errors(<str> name):
         return error("Invalid service account name")
-    if dns_label(act, <str> namespace):
+    if label_errors(<str> namespace):
         return error("Invalid service account namespace")
     return new_authorizer((<AuthorizerValue> authorizer).backend, {
         "username": f"system:serviceaccount:{namespace}:{name}",

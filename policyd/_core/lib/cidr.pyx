@@ -50,7 +50,7 @@ cdef object contains_ip(Activation act, object network, object address):
 
 cdef object contains_ip_string(Activation act, object network, object text):
     address = parse_ip(<str> text)
-    # Kubernetes drops the error of the address.
+    # Kubernetes ignores that the address is invalid.
     return contains_ip(act, network, address) if type(address) is IP else NO_SUCH_OVERLOAD
 
 

@@ -1,5 +1,5 @@
-"""Conversions between the basic types, ``type`` and ``dyn``. ``timestamps`` has the conversions of
-times.
+"""Conversions between the basic types, ``type`` and ``dyn``. Conversions of times are in
+``timestamps``.
 
 ``int("42")``, ``int(1.9)`` is 1, ``uint(3)``, ``double("1e3")``, ``string(1.0)`` is "1",
 ``bool("TRUE")``, ``bytes("ä")``. Literal arguments are converted when the policy is loaded: an
@@ -36,7 +36,7 @@ cdef object same(Activation act, object value):
 
 cdef object type_of(Activation act, object value):
     cdef str name = type_name(value)
-    # cel-go knows only that values of Object{} and JSONPatch{} have a type.
+    # All that cel-go knows of values of Object{} and JSONPatch{} is that they have a type.
     if type(value) is StructValue and not name.startswith("google.protobuf."):
         name = "type"
     return TypeValue(name)

@@ -13,7 +13,7 @@ everything else.
 from libc.math cimport ceil
 from libc.stdint cimport int64_t
 
-from policyd._core.values.activation cimport Activation, work
+from policyd._core.values.activation cimport Activation, activation, work
 from policyd._core.values.errors cimport NO_SUCH_OVERLOAD
 from policyd._core.net.url cimport ParsedURL, parse_request_uri
 from policyd._core.eval.functions cimport Overload, binary, unary
@@ -27,20 +27,13 @@ from policyd._core.match import labels
 
 #: LIBRARY: Library
 
-ctypedef list (*FormatCheck)(Activation act, str text)
-
 cdef Regex own_regex(str pattern):
-    """A pattern that has few states in RE2, so that each character is read once."""
+    """A pattern that needs few states in RE2, so that each character is read once."""
     cdef Regex made = compile_regex(pattern)
     made.size = 1
     return made
 
 
-cdef Regex IS_LABEL = own_regex(f"^{labels.DOMAIN_LABEL_FORMAT}$")
-cdef Regex IS_SUBDOMAIN = own_regex(f"^{labels.DOMAIN_FORMAT}$")
-cdef Regex IS_OLD_LABEL = own_regex(f"^{labels.LABEL_1035_FORMAT}$")
-cdef Regex IS_KEY = own_regex(f"^{labels.NAME_FORMAT}$")
-cdef Regex IS_VALUE = own_regex(f"^({labels.NAME_FORMAT})?$")
 cdef str UUID = "(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$"
 cdef Regex IS_UUID = own_regex(UUID)
 cdef Regex IS_BASE64 = own_regex(
@@ -51,11 +44,14 @@ cdef Regex IS_TIME = own_regex(TIME)
 
 
 cdef class NamedFormat(Opaque):
-    """``kubernetes.NamedFormat``; ``size``: the length of its regular expression, for the cost."""
+    """``kubernetes.NamedFormat``; ``size``: the length of its regular expression, for the cost.
+    ``prefix``: a trailing dash is allowed.
+    """
 
     cdef str name
     cdef int size
-    cdef FormatCheck check
+    cdef object check  # (text) -> problems
+    cdef bint prefix
 
     cdef str type_name(self):
         return "kubernetes.NamedFormat"
@@ -69,100 +65,32 @@ cdef class NamedFormat(Opaque):
         return self.name
 
 
-# The problems of a string, per format
-
-
-cdef Py_ssize_t bytes_in(str text):
-    return len(text) if text.isascii() else len(text.encode())
-
-
-cdef list too_long(str text, int limit, str unit):
-    return [f"must be no more than {limit} {unit}"] if bytes_in(text) > limit else []
-
-
-cdef list dns_label(Activation act, str text):
-    cdef list wrong = too_long(text, 63, "characters")
-    if not IS_LABEL.search(act, text):
-        wrong.append("must not contain dots" if IS_SUBDOMAIN.search(act, text) else labels.NO_LABEL)
-    return wrong
-
-
-cdef list dns_subdomain(Activation act, str text):
-    cdef list wrong = too_long(text, 253, "characters")
-    if not IS_SUBDOMAIN.search(act, text):
-        wrong.append(labels.NO_DOMAIN)
-    return wrong
-
-
-cdef list dns_old_label(Activation act, str text):
-    cdef list wrong = too_long(text, 63, "characters")
-    if not IS_OLD_LABEL.search(act, text):
-        wrong.append(labels.NO_LABEL_1035)
-    return wrong
+# The problems of a string in each format
 
 
 cdef str masked(str text):
-    """A prefix may end with a dash: replace the dash and the character before by a letter."""
+    """A prefix may end with a dash: replace the dash and the character before it by a letter."""
     if len(text) > 1 and text.endswith("-") and text[-2:].isascii():
         return text[:-2] + "a"
     return text
 
 
-cdef list dns_label_prefix(Activation act, str text):
-    return dns_label(act, masked(text))
+cdef bint fits(Regex form, str text) except -1:
+    """Whether a string matches; ``validate`` has counted its length."""
+    return form.search(activation(0, 0, 0), text)
 
 
-cdef list dns_subdomain_prefix(Activation act, str text):
-    return dns_subdomain(act, masked(text))
-
-
-cdef list dns_old_label_prefix(Activation act, str text):
-    return dns_old_label(act, masked(text))
-
-
-cdef list qualified_name(Activation act, str text):
-    cdef list parts = text.split("/"), wrong = []
-    cdef str prefix, name
-    if len(parts) > 2:
-        return [
-            f"a valid label key {labels.NO_NAME} with an optional DNS subdomain prefix and '/' "
-            "(e.g. 'example.com/MyName')"
-        ]
-    name = parts[len(parts) - 1]
-    if len(parts) == 2:
-        prefix = parts[0]
-        if not prefix:
-            wrong.append("prefix part must be non-empty")
-        else:
-            wrong += [f"prefix part {each}" for each in too_long(prefix, 253, "bytes")]
-            if not IS_SUBDOMAIN.search(act, prefix):
-                wrong.append(f"prefix part {labels.NO_DOMAIN}")
-    if not name:
-        wrong.append("name part must be non-empty")
-    wrong += [f"name part {each}" for each in too_long(name, 63, "bytes")]
-    if not IS_KEY.search(act, name):
-        wrong.append(f"name part {labels.NO_NAME}")
-    return wrong
-
-
-cdef list label_value(Activation act, str text):
-    cdef list wrong = too_long(text, 63, "bytes")
-    if not IS_VALUE.search(act, text):
-        wrong.append(labels.NO_VALUE)
-    return wrong
-
-
-cdef list uri(Activation act, str text):
+def _uri_errors(str text not None):
     found = parse_request_uri(text)
     return [] if type(found) is ParsedURL else [found]
 
 
-cdef list uuid(Activation act, str text):
-    return [] if IS_UUID.search(act, text) else ["does not match the UUID format"]
+def _uuid_errors(str text not None):
+    return [] if fits(IS_UUID, text) else ["does not match the UUID format"]
 
 
-cdef list base64(Activation act, str text):
-    return [] if IS_BASE64.search(act, text) else ["invalid base64"]
+def _base64_errors(str text not None):
+    return [] if fits(IS_BASE64, text) else ["invalid base64"]
 
 
 cdef bint is_date(str text) except -1:
@@ -170,44 +98,45 @@ cdef bint is_date(str text) except -1:
     return len(text) == 10 and parse_rfc3339(text + "T00:00:00Z", &at)
 
 
-cdef list date(Activation act, str text):
+def _date_errors(str text not None):
     return [] if is_date(text) else ["invalid date"]
 
 
-cdef list datetime(Activation act, str text):
+def _datetime_errors(str text not None):
     cdef list parts = text.lower().split("t")
     cdef str time
     if len(parts) >= 2 and is_date(parts[0]):
         time = parts[1]
-        if not IS_TIME.search(act, time):
-            return ["invalid datetime"]
-        if time[:2] <= "23" and time[3:5] <= "59" and time[6:8] <= "59":
+        if fits(IS_TIME, time) and time[:2] <= "23" and time[3:5] <= "59" and time[6:8] <= "59":
             return []
     return ["invalid datetime"]
 
 
-cdef NamedFormat made(str name, int size, FormatCheck check):
+cdef NamedFormat made(str name, int size, object check, bint prefix=False):
     cdef NamedFormat format = NamedFormat.__new__(NamedFormat)
     format.name = name
     format.size = size
     format.check = check
+    format.prefix = prefix
     return format
 
 
 cdef dict FORMATS = {
-    "dns1123Label": made("DNS1123Label", 30, dns_label),
-    "dns1123Subdomain": made("DNS1123Subdomain", 60, dns_subdomain),
-    "dns1035Label": made("DNS1035Label", 30, dns_old_label),
-    "qualifiedName": made("QualifiedName", 60, qualified_name),
-    "dns1123LabelPrefix": made("DNS1123LabelPrefix", 30, dns_label_prefix),
-    "dns1123SubdomainPrefix": made("DNS1123SubdomainPrefix", 60, dns_subdomain_prefix),
-    "dns1035LabelPrefix": made("DNS1035LabelPrefix", 30, dns_old_label_prefix),
-    "labelValue": made("LabelValue", 40, label_value),
-    "uri": made("URI", 1103, uri),
-    "uuid": made("uuid", len(UUID), uuid),
-    "byte": made("byte", 84, base64),
-    "date": made("date", len(TIME), date),
-    "datetime": made("datetime", len(TIME), datetime),
+    "dns1123Label": made("DNS1123Label", 30, labels.label_errors),
+    "dns1123Subdomain": made("DNS1123Subdomain", 60, labels.domain_errors),
+    "dns1035Label": made("DNS1035Label", 30, labels.label_1035_errors),
+    "qualifiedName": made("QualifiedName", 60, labels.key_errors),
+    "dns1123LabelPrefix": made("DNS1123LabelPrefix", 30, labels.label_errors, prefix=True),
+    "dns1123SubdomainPrefix": made(
+        "DNS1123SubdomainPrefix", 60, labels.domain_errors, prefix=True
+    ),
+    "dns1035LabelPrefix": made("DNS1035LabelPrefix", 30, labels.label_1035_errors, prefix=True),
+    "labelValue": made("LabelValue", 40, labels.value_errors),
+    "uri": made("URI", 1103, _uri_errors),
+    "uuid": made("uuid", len(UUID), _uuid_errors),
+    "byte": made("byte", 84, _base64_errors),
+    "date": made("date", len(TIME), _date_errors),
+    "datetime": made("datetime", len(TIME), _datetime_errors),
 }
 
 
@@ -217,8 +146,9 @@ cdef object named(Activation act, object name):
 
 
 cdef object validate(Activation act, object format, object text):
+    cdef NamedFormat wanted = <NamedFormat> format
     work(act, len(<str> text))
-    wrong = (<NamedFormat> format).check(act, <str> text)
+    wrong = wanted.check(masked(<str> text) if wanted.prefix else text)
     return some(wrong) if wrong else NONE
 
 

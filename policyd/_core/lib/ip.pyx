@@ -45,30 +45,17 @@ cdef object family(Activation act, object address):
 # The ranges of RFC 1122, 3927, 4291 and 5771.
 
 
-cdef bint unspecified(IP address):
-    return address.number == 0
-
-
-cdef bint loopback(IP address):
-    return address.number >> 24 == 127 if address.bits == 32 else address.number == 1
-
-
 cdef bint multicast(IP address):
     return address.number >> 28 == 14 if address.bits == 32 else address.number >> 120 == 0xFF
 
 
-cdef bint link_local(IP address):
-    if address.bits == 32:
-        return address.number >> 16 == 0xA9FE
-    return address.number >> 118 == 0xFE80 >> 6
-
-
 cdef object is_unspecified(Activation act, object address):
-    return unspecified(<IP> address)
+    return (<IP> address).number == 0
 
 
-cdef object is_loopback(Activation act, object address):
-    return loopback(<IP> address)
+cdef object is_loopback(Activation act, object value):
+    cdef IP address = <IP> value
+    return address.number >> 24 == 127 if address.bits == 32 else address.number == 1
 
 
 cdef object is_link_local_multicast(Activation act, object address):
@@ -77,18 +64,21 @@ cdef object is_link_local_multicast(Activation act, object address):
     return ((<IP> address).number >> 112) & 0xFF0F == 0xFF02
 
 
-cdef object is_link_local_unicast(Activation act, object address):
-    return link_local(<IP> address)
+cdef object is_link_local_unicast(Activation act, object value):
+    cdef IP address = <IP> value
+    if address.bits == 32:
+        return address.number >> 16 == 0xA9FE
+    return address.number >> 118 == 0xFE80 >> 6
 
 
 cdef object is_global_unicast(Activation act, object address):
     if (<IP> address).bits == 32 and (<IP> address).number == 0xFFFFFFFF:
         return False
     return not (
-        unspecified(<IP> address)
-        or loopback(<IP> address)
+        is_unspecified(act, address)
+        or is_loopback(act, address)
         or multicast(<IP> address)
-        or link_local(<IP> address)
+        or is_link_local_unicast(act, address)
     )
 
 

@@ -56,7 +56,7 @@ cdef dict COMPARABLE = {
 
 
 cdef class _Ordered:
-    """A sort key with CEL's order; a NaN is not less than anything. Comparisons read the clock."""
+    """A sort key in CEL's order; NaN is not less than anything. Comparisons read the clock."""
 
     cdef Activation act
     cdef object key

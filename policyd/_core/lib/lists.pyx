@@ -7,19 +7,12 @@ if the list does not contain the value; ``.includes(1)``.
 Cost: one pass over the list, 1 unit per scalar, a tenth of the bytes of a string.
 """
 
-from libc.stdint cimport int64_t, uint64_t
-
 from policyd._core.values.activation cimport Activation, work
-from policyd._core.values.errors cimport (
-    INTEGER_OVERFLOW,
-    NO_OVERLOAD,
-    NO_SUCH_OVERLOAD,
-    UNSIGNED_OVERFLOW,
-    error,
-)
+from policyd._core.values.errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, CelError, error
 from policyd._core.values.equality cimport compare, equal
 from policyd._core.eval.functions cimport binary, traversal, unary
-from policyd._core.values.overflow cimport add_overflows, add_overflows_unsigned
+from policyd._core.lib.operators cimport add
+from policyd._core.lib.time_arithmetic cimport add_durations
 from policyd._core.values.types cimport Duration, Timestamp, UInt, duration, uint
 
 from policyd._core.eval import estimates
@@ -60,8 +53,11 @@ cdef object is_sorted(Activation act, object items):
     return True
 
 
-cdef object extreme(Activation act, object items, str name, int replaced_when):
-    """The least or greatest element; elements that cannot be compared with it are skipped."""
+cdef object extreme(Activation act, object items, object name):
+    """The least (``name``: min) or greatest (max) element. Skips elements that cannot be compared
+    with it.
+    """
+    cdef int replaced_when = 1 if name == "min" else -1
     if not is_list_of_comparable(items):
         return NO_OVERLOAD
     cdef list values = <list> items
@@ -77,69 +73,25 @@ cdef object extreme(Activation act, object items, str name, int replaced_when):
     return best
 
 
-cdef object minimum(Activation act, object items):
-    return extreme(act, items, "min", 1)
-
-
-cdef object maximum(Activation act, object items):
-    return extreme(act, items, "max", -1)
-
-
 cdef bint is_list_of(object items, object kind):
     if type(items) is not list:
         return False
     return not <list> items or type((<list> items)[0]) is kind
 
 
-cdef object sum_ints(Activation act, object items):
-    if not is_list_of(items, int):
+cdef object sum_of(Activation act, object items, object zero):
+    kind = type(zero)
+    if not is_list_of(items, kind):
         return NO_OVERLOAD
-    cdef int64_t total = 0
+    total = zero
     for item in <list> items:
         work(act, 1)
-        if type(item) is not int:
+        if type(item) is not kind:
             return NO_SUCH_OVERLOAD
-        if add_overflows(total, <int64_t> item, &total):
-            return INTEGER_OVERFLOW
+        total = add_durations(act, total, item) if kind is Duration else add(act, total, item)
+        if type(total) is CelError:
+            break
     return total
-
-
-cdef object sum_uints(Activation act, object items):
-    if not is_list_of(items, UInt):
-        return NO_OVERLOAD
-    cdef uint64_t total = 0
-    for item in <list> items:
-        work(act, 1)
-        if type(item) is not UInt:
-            return NO_SUCH_OVERLOAD
-        if add_overflows_unsigned(total, (<UInt> item).value, &total):
-            return UNSIGNED_OVERFLOW
-    return uint(total)
-
-
-cdef object sum_doubles(Activation act, object items):
-    if not is_list_of(items, float):
-        return NO_OVERLOAD
-    cdef double total = 0
-    for item in <list> items:
-        work(act, 1)
-        if type(item) is not float:
-            return NO_SUCH_OVERLOAD
-        total += <double> item
-    return total
-
-
-cdef object sum_durations(Activation act, object items):
-    if not is_list_of(items, Duration):
-        return NO_OVERLOAD
-    cdef int64_t total = 0
-    for item in <list> items:
-        work(act, 1)
-        if type(item) is not Duration:
-            return NO_SUCH_OVERLOAD
-        if add_overflows(total, (<Duration> item).nanos, &total):
-            return INTEGER_OVERFLOW
-    return duration(total)
 
 
 cdef object index_of(Activation act, object items, object wanted):
@@ -181,32 +133,32 @@ LIBRARY = Library("lists", (
         ).costs(traversal, estimates.traversal).of(kind)
         for kind, name in COMPARABLE.items()
     ],
-    unary(
-        "sum", "list(int).sum() -> int", "list_int_sum_int", sum_ints, "[1, 2, 3].sum() // 6",
-    ).costs(traversal, estimates.traversal),
-    unary(
-        "sum", "list(uint).sum() -> uint", "list_uint_sum_uint", sum_uints, "[1u, 2u].sum() // 3u",
-    ).costs(traversal, estimates.traversal),
-    unary(
-        "sum", "list(double).sum() -> double", "list_double_sum_double", sum_doubles,
+    binary(
+        "sum", "list(int).sum() -> int", "list_int_sum_int", sum_of, "[1, 2, 3].sum() // 6",
+    ).given(0).costs(traversal, estimates.traversal),
+    binary(
+        "sum", "list(uint).sum() -> uint", "list_uint_sum_uint", sum_of, "[1u, 2u].sum() // 3u",
+    ).given(uint(0)).costs(traversal, estimates.traversal),
+    binary(
+        "sum", "list(double).sum() -> double", "list_double_sum_double", sum_of,
         "[1.5, 2.0].sum() // 3.5",
-    ).costs(traversal, estimates.traversal),
-    unary(
-        "sum", "list(duration).sum() -> duration", "list_duration_sum_duration", sum_durations,
+    ).given(0.0).costs(traversal, estimates.traversal),
+    binary(
+        "sum", "list(duration).sum() -> duration", "list_duration_sum_duration", sum_of,
         "[duration('1m'), duration('1s')].sum() == duration('61s') // true",
-    ).costs(traversal, estimates.traversal),
+    ).given(duration(0)).costs(traversal, estimates.traversal),
     *[
-        unary(
-            "max", f"list({name}).max() -> {name}", f"list_{name}_max_{name}", maximum,
+        binary(
+            "max", f"list({name}).max() -> {name}", f"list_{name}_max_{name}", extreme,
             "[1, 3, 2].max() // 3" if name == "int" else "",
-        ).costs(traversal, estimates.traversal).of(kind)
+        ).given("max").costs(traversal, estimates.traversal).of(kind)
         for kind, name in COMPARABLE.items()
     ],
     *[
-        unary(
-            "min", f"list({name}).min() -> {name}", f"list_{name}_min_{name}", minimum,
+        binary(
+            "min", f"list({name}).min() -> {name}", f"list_{name}_min_{name}", extreme,
             "['b', 'a'].min() // 'a'" if name == "string" else "",
-        ).costs(traversal, estimates.traversal).of(kind)
+        ).given("min").costs(traversal, estimates.traversal).of(kind)
         for kind, name in COMPARABLE.items()
     ],
     binary(

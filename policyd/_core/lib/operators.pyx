@@ -1,5 +1,5 @@
 """Operators and ``size``: arithmetic of numbers, ``+`` of strings, bytes and lists, order, ``in``,
-``!``, and the types of what the planner has nodes for. ``time_arithmetic`` is for times.
+``!``, and the types of operators that the planner has nodes for. Times are in ``time_arithmetic``.
 
 ``1 + 2`` is 3, ``"a" + "b"`` is "ab"; int division truncates towards zero: ``7 / -2`` is -3,
 ``-7 % 2`` is -1. Ints have 64 bits: an overflow is an error. Both operands must have the same type.
@@ -71,8 +71,9 @@ cdef object add(Activation act, object left, object right):
 
 cdef object concatenate(Activation act, object left, object right):
     cdef Py_ssize_t size = len(left), width = 1
-    # Values are immutable and may be shared. But the sum of a list of Go and another is plain; the
-    # check whether this is one costs more than the copy. A list that only the caller holds is none.
+    # Values are immutable and may be shared. But a sum that starts with a Go list is a plain list,
+    # and checking for a Go list costs more than the copy. A list that only the caller holds is not
+    # Go's.
     cdef bint plain = type(left) is not list or left is NO_ITEMS or Py_REFCNT(left) == 1
     if size == 0 and (plain or form_of(act, left) == PLAIN):
         return right

@@ -42,7 +42,7 @@ cdef object of_non_zero(Activation act, object value):
 
 
 cdef bint is_go(Activation act, object value) except -1:
-    """Whether this is a list or map of Go. Those have no zero value."""
+    """Whether this is a Go list or map, which have no zero value."""
     return (type(value) is list or type(value) is dict) and form_of(act, value) != PLAIN
 
 

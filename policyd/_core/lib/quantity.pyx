@@ -12,7 +12,7 @@ from libc.stdint cimport int64_t
 from policyd._core.values.activation cimport Activation, take, work
 from policyd._core.values.errors cimport NO_SUCH_OVERLOAD, error
 from policyd._core.go.numbers cimport power_of_ten, to_double
-from policyd._core.eval.functions cimport binary, first_tenths, unary
+from policyd._core.eval.functions cimport binary, first_tenths, ternary, unary
 from policyd._core.lib.quantity_grammar cimport MAX_INT64, Written, exponent_of, read
 from policyd._core.values.types cimport Opaque
 
@@ -51,8 +51,7 @@ cdef str EXPONENT = quantity_format.EXPONENT
 
 
 cdef class Quantity(Opaque):
-    """``number * 10**scale``, as Kubernetes represents it: its behaviour depends on its notation.
-    """
+    """``number * 10**scale``, as Kubernetes represents it: the notation affects its behaviour."""
 
     cdef str type_name(self):
         return "kubernetes.Quantity"
@@ -170,7 +169,8 @@ cdef Quantity rounded(object number, object scale, bint negative, str notation):
 
 
 cdef Quantity counted(Activation act, Quantity quantity):
-    """Count the memory and work of a quantity: a short string can represent a long number."""
+    """Count the memory and work of a quantity, because a short string can represent a long number.
+    """
     cdef int64_t bits = quantity.number.bit_length()
     work(act, computing(bits))
     take(act, bits // 8)
@@ -227,7 +227,7 @@ cdef int order(Quantity left, Quantity right) except -2:
 
 
 cdef object digits_of(object number):
-    """The number of decimal digits, or one more, without printing the number."""
+    """The number of decimal digits, or one more, found without printing the number."""
     return number.bit_length() * 30103 // 100000 + 1
 
 
@@ -287,8 +287,10 @@ cdef object as_float(Activation act, object quantity):
 # Sums
 
 
-cdef object plus(Activation act, Quantity left, Quantity right, int sign):
-    cdef Quantity total = None
+cdef object plus(Activation act, object one, object other, object sign):
+    """The sum of quantities (``sign``: 1), or the difference (-1); ``other`` may be an int."""
+    cdef Quantity left = <Quantity> one, total = None
+    cdef Quantity right = made(other, 0, False, EXPONENT) if type(other) is int else other
     if not left.decimal and not right.decimal:
         total = short_sum(left, right, sign)
     if total is None:
@@ -325,22 +327,6 @@ cdef Quantity short_sum(Quantity left, Quantity right, int sign):
         if not -MAX_INT64 - 1 <= number <= MAX_INT64:
             return None
     return made(base + change, scale, False)
-
-
-cdef object add(Activation act, object left, object right):
-    return plus(act, <Quantity> left, <Quantity> right, 1)
-
-
-cdef object add_int(Activation act, object left, object right):
-    return plus(act, <Quantity> left, made(right, 0, False, EXPONENT), 1)
-
-
-cdef object subtract(Activation act, object left, object right):
-    return plus(act, <Quantity> left, <Quantity> right, -1)
-
-
-cdef object subtract_int(Activation act, object left, object right):
-    return plus(act, <Quantity> left, made(right, 0, False, EXPONENT), -1)
 
 
 LIBRARY = Library("quantity", (
@@ -381,20 +367,20 @@ LIBRARY = Library("quantity", (
         "isInteger", "kubernetes.Quantity.isInteger() -> bool", "quantity_is_integer", is_integer,
         "quantity('1500m').isInteger() // false",
     ),
-    binary(
+    ternary(
         "add", "kubernetes.Quantity.add(kubernetes.Quantity) -> kubernetes.Quantity",
-        "quantity_add", add, "quantity('50k').add(quantity('20k')) == quantity('70k') // true",
-    ),
-    binary(
-        "add", "kubernetes.Quantity.add(int) -> kubernetes.Quantity", "quantity_add_int", add_int,
+        "quantity_add", plus, "quantity('50k').add(quantity('20k')) == quantity('70k') // true",
+    ).given(1),
+    ternary(
+        "add", "kubernetes.Quantity.add(int) -> kubernetes.Quantity", "quantity_add_int", plus,
         "quantity('50k').add(20) == quantity('50020') // true",
-    ),
-    binary(
+    ).given(1),
+    ternary(
         "sub", "kubernetes.Quantity.sub(kubernetes.Quantity) -> kubernetes.Quantity",
-        "quantity_sub", subtract, "quantity('50k').sub(quantity('20k')) == quantity('30k') // true",
-    ),
-    binary(
+        "quantity_sub", plus, "quantity('50k').sub(quantity('20k')) == quantity('30k') // true",
+    ).given(-1),
+    ternary(
         "sub", "kubernetes.Quantity.sub(int) -> kubernetes.Quantity", "quantity_sub_int",
-        subtract_int, "quantity('50k').sub(20000) == quantity('30k') // true",
-    ),
+        plus, "quantity('50k').sub(20000) == quantity('30k') // true",
+    ).given(-1),
 ), kinds={"kubernetes.Quantity": Quantity})

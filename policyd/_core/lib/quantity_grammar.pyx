@@ -1,8 +1,8 @@
 """The grammar of Kubernetes quantities, parsed in one pass.
 
 Source: ``parseQuantityString`` in apimachinery's ``pkg/api/resource/quantity.go``: a sign, digits
-with a point, then a suffix of letters, a sign and digits. There is no backtracking, so the time is
-linear.
+with a point, then a suffix of letters, a sign and digits. Parsing never backtracks, so it takes
+linear time.
 """
 
 cdef object MAX_INT64 = 9223372036854775807

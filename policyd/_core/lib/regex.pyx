@@ -32,51 +32,50 @@ cdef object prepare(object pattern):
     return regex if type(regex) is Regex else error(<str> regex)
 
 
-cdef object matches(Activation act, object text, object pattern):
-    if type(pattern) is Regex:
-        if type(text) is not str:
-            text = native_string(text)
-            if text is None:
-                return NO_SUCH_OVERLOAD
-        return (<Regex> pattern).search(act, <str> text)
+cdef object compiled(Activation act, object text, object pattern, str prefix):
+    """The Regex of a pattern that is not a literal; an error that begins with ``prefix`` if the
+    pattern is invalid; NO_OVERLOAD if the arguments have the wrong types.
+    """
     if type(text) is not str or type(pattern) is not str:
         return NO_OVERLOAD
     regex = cached_regex(act, <str> pattern)
-    return matches(act, text, regex) if type(regex) is Regex else error(<str> regex)
+    return regex if type(regex) is Regex else error(f"{prefix}{regex}")
+
+
+cdef object matches(Activation act, object text, object pattern):
+    if type(pattern) is not Regex:
+        pattern = compiled(act, text, pattern, "")
+        if type(pattern) is not Regex:
+            return pattern
+    elif type(text) is not str:
+        text = native_string(text)
+    return NO_SUCH_OVERLOAD if text is None else (<Regex> pattern).search(act, <str> text)
 
 
 cdef object find(Activation act, object text, object pattern):
-    if type(pattern) is Regex:
-        if type(text) is not str:
-            text = native_string(text)
-            if text is None:
-                return NO_SUCH_OVERLOAD
-        return (<Regex> pattern).find(act, <str> text)
-    if type(text) is not str or type(pattern) is not str:
-        return NO_OVERLOAD
-    regex = cached_regex(act, <str> pattern)
-    return find(act, text, regex) if type(regex) is Regex else error(f"Illegal regex: {regex}")
+    if type(pattern) is not Regex:
+        pattern = compiled(act, text, pattern, "Illegal regex: ")
+        if type(pattern) is not Regex:
+            return pattern
+    elif type(text) is not str:
+        text = native_string(text)
+    return NO_SUCH_OVERLOAD if text is None else (<Regex> pattern).find(act, <str> text)
 
 
-cdef object find_all(Activation act, object text, object pattern):
-    return find_all_limited(act, text, pattern, -1)
-
-
-cdef object find_all_limited(Activation act, object text, object pattern, object limit):
-    if type(pattern) is Regex:
-        if type(text) is not str:
-            text = native_string(text)
-        while type(limit) is Optional:  # the limit is converted to Go, like the string
-            limit = (<Optional> limit).held
-        if text is None or type(limit) is not int:
-            return NO_SUCH_OVERLOAD
-        return (<Regex> pattern).find_all(act, <str> text, limit)
-    if type(text) is not str or type(pattern) is not str or type(limit) is not int:
-        return NO_OVERLOAD
-    regex = cached_regex(act, <str> pattern)
-    if type(regex) is not Regex:
-        return error(f"Illegal regex: {regex}")
-    return find_all_limited(act, text, regex, limit)
+cdef object find_all(Activation act, object text, object pattern, object limit):
+    if type(pattern) is not Regex:
+        if type(limit) is not int:
+            return NO_OVERLOAD
+        pattern = compiled(act, text, pattern, "Illegal regex: ")
+        if type(pattern) is not Regex:
+            return pattern
+    elif type(text) is not str:
+        text = native_string(text)
+    while type(limit) is Optional:  # with a literal pattern, the limit is converted to Go too
+        limit = (<Optional> limit).held
+    if text is None or type(limit) is not int:
+        return NO_SUCH_OVERLOAD
+    return (<Regex> pattern).find_all(act, <str> text, limit)
 
 
 def _finding(operands):
@@ -100,12 +99,12 @@ LIBRARY = Library("regex", (
         "find", "string.find(string) -> string", "string_find_string", find,
         "'abc 123'.find('[0-9]+') // '123'",
     ).costs(pattern_search, _finding).prepares(prepare),
-    binary(
+    ternary(
         "findAll", "string.findAll(string) -> list(string)", "string_find_all_string", find_all,
         "'123 abc 456'.findAll('[0-9]+') // ['123', '456']",
-    ).costs(pattern_search, _finding).prepares(prepare),
+    ).given(-1).costs(pattern_search, _finding).prepares(prepare),
     ternary(
         "findAll", "string.findAll(string, int) -> list(string)", "string_find_all_string_int",
-        find_all_limited, "'123 abc 456'.findAll('[0-9]+', 1) // ['123']",
+        find_all, "'123 abc 456'.findAll('[0-9]+', 1) // ['123']",
     ).costs(pattern_search, _finding).prepares(prepare),
 ), kinds=None)

@@ -10,7 +10,7 @@ Cost: a tenth of the length of the string to parse it, 1 unit for everything els
 from policyd._core.values.activation cimport Activation, work
 from policyd._core.values.errors cimport NO_SUCH_OVERLOAD, error
 from policyd._core.go.strings cimport shown
-from policyd._core.eval.functions cimport binary, first_tenths, unary
+from policyd._core.eval.functions cimport binary, first_tenths
 from policyd._core.values.types cimport Opaque
 
 from policyd._core.eval import estimates
@@ -136,20 +136,12 @@ cdef object parse_tolerant(Activation act, str text):
     return parse(act, ".".join(parts))
 
 
-cdef object to_semver(Activation act, object text):
-    return to_semver_normalized(act, text, False)
-
-
-cdef object to_semver_normalized(Activation act, object text, object normalize):
+cdef object to_semver(Activation act, object text, object normalize):
     found = parse_tolerant(act, <str> text) if normalize else parse(act, <str> text)
     return found if type(found) is Semver else error(<str> found)
 
 
-cdef object is_semver(Activation act, object text):
-    return is_semver_normalized(act, text, False)
-
-
-cdef object is_semver_normalized(Activation act, object text, object normalize):
+cdef object is_semver(Activation act, object text, object normalize):
     found = parse_tolerant(act, <str> text) if normalize else parse(act, <str> text)
     return type(found) is Semver
 
@@ -186,21 +178,21 @@ cdef object compare_to(Activation act, object left, object right):
 
 
 LIBRARY = Library("semver", (
-    unary(
+    binary(
         "semver", "semver(string) -> kubernetes.Semver", "string_to_semver", to_semver,
         "semver('1.2.3') == semver('1.2.3+build') // true",
-    ).costs(first_tenths, estimates.first_tenths),
+    ).given(False).costs(first_tenths, estimates.first_tenths),
     binary(
         "semver", "semver(string, bool) -> kubernetes.Semver", "string_bool_to_semver",
-        to_semver_normalized, "semver('v01.2', true) == semver('1.2.0') // true",
-    ).costs(first_tenths, estimates.first_tenths),
-    unary(
-        "isSemver", "isSemver(string) -> bool", "is_semver_string", is_semver,
-        "isSemver('v1.0') // false",
+        to_semver, "semver('v01.2', true) == semver('1.2.0') // true",
     ).costs(first_tenths, estimates.first_tenths),
     binary(
+        "isSemver", "isSemver(string) -> bool", "is_semver_string", is_semver,
+        "isSemver('v1.0') // false",
+    ).given(False).costs(first_tenths, estimates.first_tenths),
+    binary(
         "isSemver", "isSemver(string, bool) -> bool", "is_semver_string_bool",
-        is_semver_normalized, "isSemver('v1.0', true) // true",
+        is_semver, "isSemver('v1.0', true) // true",
     ).costs(first_tenths, estimates.first_tenths),
     binary(
         "major", "kubernetes.Semver.major() -> int", "semver_major", number_of,

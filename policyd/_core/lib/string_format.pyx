@@ -118,12 +118,25 @@ cdef str parse_clause(str pattern, Py_ssize_t at, Clause* clause):
             return f"could not parse formatting clause: error while parsing precision: {problem}"
     if pattern[at] not in VERBS:
         # Go reads bytes, not characters.
-        verb = chr(pattern[at].encode()[0])
+        verb = chr(pattern[at].encode("utf-8", "surrogatepass")[0])
         return f'could not parse formatting clause: unrecognized formatting clause "{verb}"'
     clause.verb = pattern[at]
     clause.precision = precision
     clause.end = at + 1
     return None
+
+
+def clause_at(str pattern not None, Py_ssize_t at):
+    #: (str, int) -> tuple[str, int]
+    """The letter of the clause at ``at``, and the position after it.
+
+    Raises ValueError with cel-go's message.
+    """
+    cdef Clause clause
+    cdef str problem = parse_clause(pattern, at, &clause)
+    if problem is not None:
+        raise ValueError(problem)
+    return chr(clause.verb), clause.end
 
 
 cdef object format_value(Activation act, Clause* clause, object value):
@@ -208,7 +221,7 @@ cdef object format_literal(Activation act, object value, int depth):
 
 
 cdef str quoted(Activation act, str text):
-    """Quoted in pieces, so that the clock is read."""
+    """Quotes in pieces, and reads the clock between them."""
     cdef list parts = []
     cdef Py_ssize_t at
     take_like(act, 2 * len(text), text)
@@ -279,7 +292,7 @@ cdef object format_double(Activation act, Clause* clause, object value):
         text = fixed_digits(number, clause.precision)
         if clause.precision > LEAST_DIGITS:
             mantissa, _, exponent = text.partition(".")
-            # x/text stores the minimum number of digits in a byte: further zeros are omitted
+            # x/text stores the minimum number of digits in a byte: it omits further zeros
             least = clause.precision & LEAST_DIGITS
             exponent = exponent.rstrip("0").ljust(least, "0")
             text = f"{mantissa}.{exponent}" if exponent else mantissa
@@ -290,8 +303,8 @@ cdef object format_double(Activation act, Clause* clause, object value):
 
 
 cdef str fixed_digits(double number, long long precision):
-    """x/text stores the maximum number of digits in 16 bits with a sign; if it is negative, it
-    prints the fewest digits that identify the number.
+    """x/text stores the maximum number of digits in a signed 16-bit integer; if that is negative,
+    it prints the fewest digits that identify the number.
     """
     cdef long long most = ((precision + MOST_DIGITS) & MOST_WIDTH) - MOST_DIGITS
     return format(Decimal(repr(number)), ",f") if most < 0 else format(number, f",.{most}f")

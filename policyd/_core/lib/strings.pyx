@@ -62,10 +62,6 @@ cdef object char_at(Activation act, object text, object index):
     return s[i:i + 1]
 
 
-cdef object index_of(Activation act, object text, object part):
-    return find(act, <str> text, <str> part, 0, len(<str> text))
-
-
 cdef object index_of_from(Activation act, object text, object part, object offset):
     cdef str s = <str> text
     cdef int64_t at = offset
@@ -104,7 +100,7 @@ cdef object last_index_of_from_anywhere(Activation act, object text, object part
 
 
 cdef str translated(Activation act, str text, dict table):
-    """Translated in pieces, so that the clock is read."""
+    """Translates in pieces, and reads the clock between them."""
     cdef list parts = []
     cdef Py_ssize_t at
     for at in range(0, len(text), AT_ONCE):
@@ -143,11 +139,7 @@ cdef object replace_n(Activation act, tuple arguments):
     return replace_in(act, <str> text, <str> old, <str> new, -1 if n < 0 else n)
 
 
-cdef object split(Activation act, object text, object separator):
-    return split_n(act, text, separator, -1)
-
-
-cdef object split_n(Activation act, object text, object separator, object limit):
+cdef object split(Activation act, object text, object separator, object limit):
     cdef str s = <str> text
     cdef str sep = <str> separator
     cdef int64_t n = limit
@@ -190,11 +182,7 @@ cdef object trim(Activation act, object text):
     return trim_space(<str> text)
 
 
-cdef object join(Activation act, object items):
-    return join_with(act, items, "")
-
-
-cdef object join_with(Activation act, object items, object separator):
+cdef object join(Activation act, object items, object separator):
     if <list> items and type((<list> items)[0]) is not str:
         return NO_OVERLOAD
     cdef Py_ssize_t size = 0, width = PyUnicode_KIND(separator)
@@ -229,8 +217,8 @@ def _join_estimate(operands):
 
 
 def _replace_estimate(operands):
-    """The result is largest (smallest) if the shortest (longest) string is replaced by the longest
-    (shortest), or if nothing is replaced. The empty string occurs around every character.
+    """The result is largest (smallest) if the longest (shortest) string replaces the shortest
+    (longest), or if nothing is replaced. The empty string occurs around every character.
     """
     text, old, new = (operand.size for operand in operands[:3])
     largest = text.max
@@ -248,7 +236,7 @@ def _replace_estimate(operands):
 
 
 def _split_estimate(operands):
-    """With an empty separator each character is an item."""
+    """An empty separator makes each character an item."""
     size = operands[0].size
     limit = operands[2].number if len(operands) > 2 else None
     most = size.max if limit is None else limit % (estimates.MOST + 1)
@@ -267,10 +255,10 @@ LIBRARY = Library("strings", (
         "charAt", "string.charAt(int) -> string", "string_char_at_int", char_at,
         "'añb'.charAt(1) // 'ñ'",
     ),
-    binary(
-        "indexOf", "string.indexOf(string) -> int", "string_index_of_string", index_of,
+    ternary(
+        "indexOf", "string.indexOf(string) -> int", "string_index_of_string", index_of_from,
         "'hello mellow'.indexOf('ello') // 1",
-    ).costs(traversal, estimates.traversal),
+    ).given(0).costs(traversal, estimates.traversal),
     ternary(
         "indexOf", "string.indexOf(string, int) -> int", "string_index_of_string_int",
         index_of_from_anywhere,
@@ -312,12 +300,12 @@ LIBRARY = Library("strings", (
         "string_replace_string_string_int", replace_n,
         "'hello hello'.replace('he', 'we', 1) // 'wello hello'",
     ).costs(first_fifths, _replace_estimate),
-    binary(
+    ternary(
         "split", "string.split(string) -> list(string)", "string_split_string", split,
         "'a,b,c'.split(',') // ['a', 'b', 'c']",
-    ).costs(first_fifths, _split_estimate),
+    ).given(-1).costs(first_fifths, _split_estimate),
     ternary(
-        "split", "string.split(string, int) -> list(string)", "string_split_string_int", split_n,
+        "split", "string.split(string, int) -> list(string)", "string_split_string_int", split,
         "'a,b,c'.split(',', 2) // ['a', 'b,c']",
     ).costs(first_fifths, _split_estimate),
     binary(
@@ -333,12 +321,12 @@ LIBRARY = Library("strings", (
         "trim", "string.trim() -> string", "string_trim", trim,
         "'  a b\\n'.trim() // 'a b'",
     ).costs(first_tenths, estimates.same_length),
-    unary(
+    binary(
         "join", "list(string).join() -> string", "list_join", join,
         "['a', 'b'].join() // 'ab'",
-    ).costs(join_cost, _join_estimate),
+    ).given("").costs(join_cost, _join_estimate),
     binary(
-        "join", "list(string).join(string) -> string", "list_join_string", join_with,
+        "join", "list(string).join(string) -> string", "list_join_string", join,
         "['a', 'b'].join(', ') // 'a, b'",
     ).costs(join_cost, _join_estimate),
     unary(

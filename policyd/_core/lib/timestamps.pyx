@@ -1,4 +1,4 @@
-"""Timestamps and durations: creation, conversion and parts. ``time_arithmetic`` has arithmetic.
+"""Timestamps and durations: creation, conversion and parts. Arithmetic is in ``time_arithmetic``.
 
 ``timestamp("2024-01-01T00:00:00+02:00")``, ``timestamp(0)``, ``duration("1h30m")``,
 ``int(timestamp)`` (seconds), ``int(duration)`` (nanoseconds), ``string(timestamp)``,
@@ -25,10 +25,9 @@ from policyd._core.values.time_strings cimport (
     civil,
     parse_duration,
     parse_rfc3339,
-    print_duration,
-    print_rfc3339,
 )
 from policyd._core.go.time_zones cimport offset_at
+from policyd._core.values.printing cimport string_of
 from policyd._core.values.types cimport Duration, Timestamp, duration, timestamp
 
 from policyd._core.eval.functions import Library
@@ -39,8 +38,12 @@ from policyd._core.eval.functions import Library
 # Conversions
 
 
-cdef object to_timestamp(Activation act, object value):
+cdef object same(Activation act, object value):
     return value
+
+
+cdef object to_string(Activation act, object value):
+    return string_of(value)
 
 
 cdef object int_to_timestamp(Activation act, object value):
@@ -63,15 +66,6 @@ cdef object timestamp_to_int(Activation act, object value):
     return (<Timestamp> value).seconds
 
 
-cdef object timestamp_to_string(Activation act, object value):
-    cdef Timestamp at = <Timestamp> value
-    return print_rfc3339(at.seconds, at.nanos, at.offset)
-
-
-cdef object to_duration(Activation act, object value):
-    return value
-
-
 cdef object int_to_duration(Activation act, object value):
     """cel-go declares it, but it is an error for every value."""
     return no_conversion(value, "google.protobuf.Duration")
@@ -88,11 +82,7 @@ cdef object duration_to_int(Activation act, object value):
     return (<Duration> value).nanos
 
 
-cdef object duration_to_string(Activation act, object value):
-    return print_duration((<Duration> value).nanos)
-
-
-# Parts of a timestamp. Without a zone they are in UTC, not in the offset of its string.
+# Parts of a timestamp: in UTC without a zone, not in the offset of its string.
 
 cdef enum TimestampPart:
     FULL_YEAR
@@ -160,7 +150,7 @@ cdef tuple part(str name, TimestampPart part, str id, str zone_id, str doc):
 
 LIBRARY = Library("timestamps", (
     unary(
-        "timestamp", "timestamp(timestamp) -> timestamp", "timestamp_to_timestamp", to_timestamp,
+        "timestamp", "timestamp(timestamp) -> timestamp", "timestamp_to_timestamp", same,
         "timestamp(timestamp(0)) == timestamp(0) // true",
     ),
     unary(
@@ -176,11 +166,11 @@ LIBRARY = Library("timestamps", (
         "int(timestamp('1970-01-01T00:01:00Z')) // 60",
     ),
     unary(
-        "string", "string(timestamp) -> string", "timestamp_to_string", timestamp_to_string,
+        "string", "string(timestamp) -> string", "timestamp_to_string", to_string,
         "string(timestamp(0)) // '1970-01-01T00:00:00Z'",
     ),
     unary(
-        "duration", "duration(duration) -> duration", "duration_to_duration", to_duration,
+        "duration", "duration(duration) -> duration", "duration_to_duration", same,
         "duration(duration('1s')) == duration('1s') // true",
     ),
     unary("duration", "duration(int) -> duration", "int64_to_duration", int_to_duration).until(37),
@@ -193,7 +183,7 @@ LIBRARY = Library("timestamps", (
         "int(duration('1us')) // 1000",
     ),
     unary(
-        "string", "string(duration) -> string", "duration_to_string", duration_to_string,
+        "string", "string(duration) -> string", "duration_to_string", to_string,
         "string(duration('1.5h')) // '5400s'",
     ),
     *part(

@@ -1,8 +1,8 @@
-"""Resources that are the same in other versions or groups (matchPolicy Equivalent).
+"""Resources that other versions or groups serve too (matchPolicy Equivalent).
 
-The API server knows which resources it serves; a webhook sees only ``resource`` and
-``requestResource`` of a request. This table adds what is known offline: built-in resources that
-clusters serve in several versions, and the versions that CustomResourceDefinitions declare.
+The API server knows which resources it serves; a webhook sees only a request's ``resource`` and
+``requestResource``. This table adds what is known offline: built-in resources that clusters serve
+in several versions, and the versions that CustomResourceDefinitions declare.
 ``match_resources.pyx`` uses the table.
 """
 
@@ -20,7 +20,7 @@ class Family:
     """Resources that the API server treats as equivalent, in the order of their registration.
 
     ``convertible``: they differ only in apiVersion (a custom resource with conversion None).
-    ``kinds``: the kind of (resource, subresource) where it is not the kind of the request in the
+    ``kinds`` has the kind of a (resource, subresource) that differs from the request's kind in the
     other version. A kind of three empty strings is unknown to the API server.
     """
 
@@ -74,14 +74,14 @@ BUILT_IN = (
 
 @dataclass(frozen=True, slots=True)
 class Equivalents:
-    """The families by (group, resource), and the groups without other families."""
+    """The families by (group, resource), and the groups whose families are all known."""
 
     families: Mapping[tuple[str, str], Family]
     closed_groups: frozenset[str] = BUILT_IN_GROUPS
 
     @classmethod
     def of(cls, families: Iterable[Family]) -> "Equivalents":
-        """The table with these families and the built-in groups."""
+        """The table of these families and the built-in groups."""
         table = {(gvr[0], gvr[2]): family for family in families for gvr in family.resources}
         return cls(MappingProxyType(table))
 

@@ -1,4 +1,4 @@
-"""Validation of labels and label selectors, with the API server's messages; and the forms of names.
+"""Validation of labels, label selectors and names, with the API server's messages.
 
 ``selectors.pyx`` matches them. Sources: apimachinery ``pkg/api/validate/content/kube.go`` and
 ``pkg/apis/meta/v1/validation``.
@@ -7,7 +7,7 @@
 import json
 import re
 
-# The label that every namespace has: its name.
+# The label that every namespace has, with its name as value.
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
@@ -38,6 +38,7 @@ MAX_DOMAIN = 253
 # \Z, not $: the latter also accepts a newline at the end.
 NAME = re.compile(rf"(?:{NAME_FORMAT})\Z", re.ASCII)
 DOMAIN = re.compile(rf"(?:{DOMAIN_FORMAT})\Z", re.ASCII)
+LABEL = re.compile(rf"(?:{DOMAIN_LABEL_FORMAT})\Z", re.ASCII)
 LABEL_1035 = re.compile(rf"(?:{LABEL_1035_FORMAT})\Z", re.ASCII)
 
 
@@ -64,7 +65,8 @@ def key_errors(key: str) -> list[str]:
         ]
     errors = []
     if slash:
-        errors = [f"prefix part {text}" for text in _domain_errors(prefix)]
+        found = domain_errors(prefix, "bytes") if prefix else ["must be non-empty"]
+        errors = [f"prefix part {each}" for each in found]
     if not name:
         errors.append("name part must be non-empty")
     elif len(name.encode()) > MAX_NAME:
@@ -79,16 +81,33 @@ def value_errors(value: str) -> list[str]:
     return format_errors(value, MAX_NAME, NO_VALUE if value and not NAME.match(value) else "")
 
 
+def domain_errors(text: str, unit: str = "characters") -> list[str]:
+    """The problems of a DNS-1123 subdomain; empty if it is valid."""
+    return format_errors(text, MAX_DOMAIN, "" if DOMAIN.match(text) else NO_DOMAIN, unit)
+
+
+def label_errors(text: str) -> list[str]:
+    """The problems of a DNS-1123 label; empty if it is valid."""
+    wrong = "must not contain dots" if DOMAIN.match(text) else NO_LABEL
+    return format_errors(text, MAX_NAME, "" if LABEL.match(text) else wrong, "characters")
+
+
+def label_1035_errors(text: str) -> list[str]:
+    """The problems of a DNS-1035 label; empty if it is valid."""
+    wrong = "" if LABEL_1035.match(text) else NO_LABEL_1035
+    return format_errors(text, MAX_NAME, wrong, "characters")
+
+
 def format_errors(text: str, most: int, wrong: str, unit: str = "bytes") -> list[str]:
-    """The problems of a string that has at most so many bytes; ``wrong``: what else is wrong."""
+    """The problems of a string of at most ``most`` bytes; ``wrong``: its error of form, if any."""
     errors = [f"must be no more than {most} {unit}"] if len(text.encode()) > most else []
     return [*errors, wrong] if wrong else errors
 
 
 def requirement_error(key: str, operator: str, values: list[str]) -> str:
-    """The error of a requirement when its selector is used; "" if it is valid.
+    """The error of a requirement when its selector is used, or "".
 
-    The message is the one of ``metav1.LabelSelectorAsSelector``. The operator ``=`` stands for an
+    The message comes from ``metav1.LabelSelectorAsSelector``. The operator ``=`` stands for an
     entry of matchLabels.
     """
     if operator not in (*OPERATORS, "="):
@@ -112,9 +131,3 @@ def requirement_error(key: str, operator: str, values: list[str]) -> str:
 def invalid(value: str, text: str) -> str:
     """The API server's message for an invalid value."""
     return f"Invalid value: {json.dumps(value, ensure_ascii=False)}: {text}"
-
-
-def _domain_errors(domain: str) -> list[str]:
-    if not domain:
-        return ["must be non-empty"]
-    return format_errors(domain, MAX_DOMAIN, "" if DOMAIN.match(domain) else NO_DOMAIN)

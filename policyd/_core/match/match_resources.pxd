@@ -33,8 +33,8 @@ cdef class MatchInput:
     cdef object namespace_labels
     cdef object table                     # Equivalents
     cdef Hit exact                        # the hit for rules that name the client's resource
-    cdef dict labels                      # of the namespace; None until first use
-    cdef str labels_error                 # why they are not known
+    cdef dict labels                      # the namespace's; None until first use
+    cdef str labels_error                 # why they are unknown
     cdef list others                      # equivalent resources; None until first use
     cdef bint any_version                 # set with ``others``: any version may be served
 
@@ -43,7 +43,7 @@ cdef class MatchInput:
     cdef Hit hit_in(self, tuple resource)
     cdef list equivalents(self)
     cdef object family(self)
-    cdef dict labels_of_namespace(self)
+    cpdef dict labels_of_namespace(self)
 
 
 cdef class ResourceRule:
@@ -66,11 +66,11 @@ cdef class MatchRules:
     cdef readonly bint equivalent
     cdef Selector namespace_selector      # None: malformed (see ``error``)
     cdef Selector object_selector
-    cdef readonly bint selects_namespaces  # labels of namespaces other than the name decide
-    cdef readonly bint selects            # any labels decide
-    cdef bint unconditional               # a request that the rules match is always matched
+    cdef readonly bint selects_namespaces  # uses labels of namespaces other than the name
+    cdef readonly bint selects            # uses any labels
+    cdef bint unconditional               # matches every request that the rules match
     cdef str error                        # of a malformed selector
 
-    cdef Hit find(self, MatchInput request)
+    cpdef Hit match(self, MatchInput request)
     cdef Hit first(self, tuple rules, MatchInput request)
     cdef Hit confirm(self, MatchInput request, Hit hit)

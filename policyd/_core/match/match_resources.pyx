@@ -1,8 +1,8 @@
 """Matches a request with the MatchResources of a policy or binding, exactly as the API server does.
 
-Sources: ``apiserver/pkg/admission/plugin/policy/matching`` and ``webhook/predicates``; behaviour
-measured beyond these is in facts 41 to 47 of the recorded rows. ``matcher.pyx`` selects the
-policies to match; matchConditions are evaluated by the plans.
+Sources: ``apiserver/pkg/admission/plugin/policy/matching`` and ``webhook/predicates``; facts 41 to
+47 of the recorded rows have behaviour measured beyond these. ``matcher.pyx`` selects the policies
+to match; the plans evaluate matchConditions.
 """
 
 cimport cython
@@ -59,13 +59,14 @@ cdef dict labels_in(dict metadata):
 @cython.final
 @cython.freelist(16)
 cdef class Hit:
-    """A policy matches: the kind and resource that it sees, and whether the objects have that kind.
+    """A match of a policy: the kind and resource that it sees, and whether the objects have that
+    kind.
 
     ``kind`` and ``resource`` are the policy's ``request.kind`` and ``request.resource``.
-    ``api_version``: object and oldObject need only this apiVersion instead of theirs ("": none).
-    ``mismatch``: the objects were sent in another version than the policy sees and cannot be
-    converted here; this error is raised when the policy reads them ("": they have the version).
-    ``error``: the match itself fails, as in the API server (a malformed selector); or "".
+    ``api_version`` replaces the apiVersion of object and oldObject, which differ in nothing else
+    ("": it stays). ``mismatch`` is the error for a policy that reads the objects, which were sent
+    in another version and cannot be converted here ("": they have the version). ``error``: the
+    match itself fails, as in the API server (a malformed selector); or "".
     """
     #: def __init__(self, *args: object, **kwargs: object) -> None: ...
     #: kind: GvkTuple
@@ -98,7 +99,7 @@ cdef Hit failed(Hit hit, str error):
 @cython.final
 @cython.freelist(8)
 cdef class MatchInput:
-    """One request as the matcher sees it. Expensive attributes are computed at first use."""
+    """One request as the matcher sees it. Computes expensive attributes at first use."""
     #: kind: GvkTuple
     #: resource: Gvr
     #: request_kind: GvkTuple
@@ -157,12 +158,13 @@ cdef class MatchInput:
         if known is not None:
             kind = known
         elif kind[0] == self.request_resource[0] and kind[1] == self.request_resource[1]:
-            # The kind belongs to the group of the resource. A Scale does not and is kept.
+            # The kind changes with the group of the resource; a Scale has another group and is
+            # kept.
             kind = (resource[0], resource[1], kind[2])
         return self.hit(kind, resource)
 
     cdef list equivalents(self):
-        """The resources equivalent to the client's; the one in the request comes first."""
+        """The resources equivalent to the client's, beginning with the one in the request."""
         if self.others is None:
             self.others = []
             if self.resource != self.request_resource:
@@ -179,7 +181,8 @@ cdef class MatchInput:
     cdef object family(self):
         return self.table.families.get((self.request_resource[0], self.request_resource[2]))
 
-    cdef dict labels_of_namespace(self):
+    cpdef dict labels_of_namespace(self):
+        #: () -> dict[str, str]
         """The labels for a namespaceSelector; the request needs a namespace or a Namespace object.
 
         None, with ``labels_error`` set, if the labels are not known.
@@ -208,18 +211,13 @@ cdef class MatchInput:
         self.labels = found
         return self.labels
 
-    def labels_for_namespace_selector(self):
-        #: () -> dict[str, str]
-        """The labels for a namespaceSelector, of the namespace or Namespace."""
-        return self.labels_of_namespace()
-
 
 def input_of(
     AdmissionRequest request not None, namespace_labels, object, old_object, equivalents
 ):
     #: (AdmissionRequest, Callable[[str], dict[str, str] | str | None], Any, Any, Equivalents) ->
     #: MatchInput
-    """The same as MatchInput, for a request that has been read, with these objects."""
+    """A MatchInput for a decoded request, with these objects."""
     cdef MatchInput made = MatchInput.__new__(MatchInput)
     made.kind, made.resource = request.kind, request.resource
     made.request_kind, made.request_resource = request.request_kind, request.request_resource
@@ -256,9 +254,9 @@ cdef class ResourceRule:
         ])
 
     cdef bint allows(self, MatchInput request, tuple resource) except -1:
-        """Whether scope and names match. The rest of the rule is known to match."""
+        """Whether scope and names match; the rest of the rule is known to match."""
         if self.scope != ALL_SCOPES:
-            # A Namespace has its own name as namespace in the request, but is cluster-scoped.
+            # A Namespace is cluster-scoped, although its request has its own name as namespace.
             if not request.namespace or resource == NAMESPACE:
                 if self.scope != CLUSTER:
                     return False
@@ -267,7 +265,7 @@ cdef class ResourceRule:
         return self.names is None or request.name in self.names
 
     cdef bint matches(self, MatchInput request, tuple resource, bint any_version) except -1:
-        """``any_version``: the rule need not name the version, but must name the group."""
+        """``any_version``: the rule must name the group, but not the version."""
         cdef str name, sub
         if not (
             ("*" in self.operations or request.operation in self.operations)
@@ -293,7 +291,7 @@ cdef class ResourceRule:
 cdef class MatchRules:
     """A MatchResources: rules, excludes, selectors and matchPolicy.
 
-    ``written`` is the same as plain JSON, for what is derived from match rules at load.
+    ``written`` is its plain JSON, from which loading derives other match rules.
     """
     #: written: dict[str, Any]
     #: rules: tuple[ResourceRule, ...]
@@ -326,12 +324,9 @@ cdef class MatchRules:
             self.selects = not (self.namespace_selector.empty and self.object_selector.empty)
             self.unconditional = not self.selects and not self.excludes
 
-    def match(self, MatchInput request not None):
+    cpdef Hit match(self, MatchInput request):
         #: (MatchInput) -> Hit | None
-        """The hit if this matches the request, otherwise None."""
-        return self.find(request)
-
-    cdef Hit find(self, MatchInput request):
+        """The hit if this matches the request, else None."""
         cdef Hit hit
         if request.never_matched:
             return None
@@ -339,8 +334,7 @@ cdef class MatchRules:
         return None if hit is None else self.confirm(request, hit)
 
     cdef Hit first(self, tuple rules, MatchInput request):
-        """The hit of these rules. An exact match takes precedence over an earlier equivalent one.
-        """
+        """The hit of these rules. An exact match beats an earlier equivalent match."""
         cdef ResourceRule rule
         cdef tuple resource, wanted = request.request_resource
         cdef str version
@@ -376,7 +370,7 @@ cdef class MatchRules:
                 labels = {NAMESPACE_NAME_LABEL: request.namespace}
             if labels is None:
                 hit = failed(hit, request.labels_error)
-            elif not self.namespace_selector.accepts(labels):
+            elif not self.namespace_selector.matches(labels):
                 return None
         if not self.object_selector.empty:
             for obj in (request.object, request.old_object):
@@ -386,7 +380,7 @@ cdef class MatchRules:
                 # Labels that cannot be read (in an unreadable review) could match.
                 if (
                     type(metadata.get("labels")) is CelError
-                    or self.object_selector.accepts(labels_in(metadata))
+                    or self.object_selector.matches(labels_in(metadata))
                 ):
                     return hit
             return None

@@ -1,8 +1,7 @@
 """Finds the policies that match a request, by an index of their match rules.
 
 The cost grows with the number of policies that match, not with the number loaded.
-``match_resources.pyx`` defines how a rule matches. All names of this subject can be imported
-from here.
+``match_resources.pyx`` defines how a rule matches; its names can be imported from here.
 """
 
 from types import GenericAlias
@@ -31,10 +30,10 @@ cdef enum WildcardMask:
     ANY_SUBRESOURCE = 8
 
 cdef enum:
-    # Candidates that an index remembers, of all keys together; each key counts as some more.
+    # Candidates that an index remembers for all keys together; each key counts as several.
     MOST_REMEMBERED = 32768
     ENTRY_SIZE = 32
-    MAX_NAME = 253  # characters of a name in a key; a longer one is no name of Kubernetes
+    MAX_NAME = 253  # characters of a name in a key; Kubernetes has no longer names
 
 cdef tuple OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 
@@ -44,7 +43,7 @@ cdef class Candidate:
     """One rule of one entry, whose scope and names must be checked when its key is found."""
     cdef Py_ssize_t position      # of the entry
     cdef rules.MatchRules entry
-    cdef rules.ResourceRule rule          # None: the entry has no rules and matches every request
+    cdef rules.ResourceRule rule          # None: the entry has no rules and matches all requests
     cdef bint always              # nothing has to be checked
 
     def __init__(
@@ -61,9 +60,9 @@ cdef class Candidate:
 
 def keys_of(rules.ResourceRule rule not None, bint loose):
     #: (ResourceRule, bool) -> dict[_Key, int]
-    """All keys of this rule, each with its shape. A rule may name a resource twice.
+    """The keys of this rule, each with its shape. A rule may name a resource twice.
 
-    ``loose``: the keys as if the rule named all versions; only for rules that name the group.
+    ``loose``: the keys as if the rule named all versions; for rules that name the group.
     """
     operations = OPERATIONS + ("*",) if "*" in rule.operations else rule.operations
     found = {}
@@ -88,8 +87,8 @@ cdef class CandidateTable:
     """Numbers of candidates by (group, version, resource, subresource, operation).
 
     The key of a rule contains its wildcards. A lookup tries each combination of wildcards that
-    exists for the group and operation (``shapes``, bit masks). In a ``loose`` table every version
-    is a wildcard.
+    rules for the group and operation use (``shapes``, bit masks). In a ``loose`` table every
+    version is a wildcard.
     """
     cdef bint loose
     cdef dict numbers
@@ -146,8 +145,8 @@ cdef class Index:
     cdef CandidateTable loose
     cdef tuple unruled            # candidates of entries without rules
     cdef bint equivalents         # an entry has matchPolicy Equivalent
-    # The matches of requests that have been seen, a list that nobody changes; or their candidates,
-    # if it depends on more than the key.
+    # The matches of requests that have been seen, a list that nobody changes; or the candidates, if
+    # the match depends on more than the key.
     cdef dict known
     cdef Py_ssize_t room          # left in ``known``
     cdef object table             # Equivalents of these requests
@@ -185,14 +184,14 @@ cdef class Index:
 
     def match(self, rules.MatchInput request not None):
         #: (MatchInput) -> list[tuple[_Payload, Hit]]
-        """The entries that match the request, in the order of the entries. Do not change the list:
-        other requests get the same.
+        """The entries that match the request, in their order. Do not change the list: other
+        requests get it too.
         """
         if request.never_matched:
             return []
         if request.table is not self.table:
             self.table, self.known, self.room = request.table, {}, MOST_REMEMBERED
-        # The fields that decide the candidates of a request, and their hit.
+        # The fields of a request that determine its candidates and their hit.
         cdef tuple key = (
             request.request_resource, request.resource, request.request_kind, request.kind,
             request.sub_resource, request.operation,
@@ -208,8 +207,8 @@ cdef class Index:
         return self.whole_entries(request, loose)
 
     cdef object known_of(self, rules.MatchInput request, tuple key):
-        """The matches of all requests with this key, or their candidates. Remembered if there is
-        room, because keys and the number of keys are up to the client.
+        """The matches of all requests with this key, or their candidates. Remembers them if there
+        is room, because the client chooses the keys and their number.
         """
         cdef tuple found = self.candidates_of(request)
         cdef Py_ssize_t size = ENTRY_SIZE + len(found[0] or found[1] or ())
@@ -229,15 +228,15 @@ cdef class Index:
         return known
 
     cdef bint always(self, tuple found) except -1:
-        """Whether these candidates match, whatever else is in the request."""
+        """Whether these candidates match, whatever else the request contains."""
         for number in found:
             if not (<Candidate>self.candidates[<Py_ssize_t>number]).always:
                 return False
         return True
 
     cdef tuple candidates_of(self, rules.MatchInput request):
-        """The numbers of the candidates, in order, as a pair: if all name the client's resource,
-        and if some name equivalents of it. One of both is None.
+        """The numbers of the candidates in order, as a pair of which one is None: the first if all
+        name the client's resource, the second if some name equivalents.
         """
         cdef list exact = [], loose = [], found = []
         cdef tuple resource
@@ -283,7 +282,7 @@ cdef class Index:
             candidate = <Candidate>self.candidates[<Py_ssize_t>number]
             if candidate.position != done:
                 done = candidate.position
-                hit = candidate.entry.find(request)
+                hit = candidate.entry.match(request)
                 if hit is not None:
                     result.append((self.payloads[done], hit))
         return result

@@ -6,4 +6,4 @@ cdef class Selector:
     cdef frozenset keys          # of the labels in the requirements
     cdef readonly bint empty
 
-    cdef bint accepts(self, dict labels) except -1
+    cpdef bint matches(self, dict labels) except -1

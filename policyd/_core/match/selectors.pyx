@@ -34,7 +34,7 @@ cdef class Requirement:
         if found is ABSENT:
             return self.negative
         if type(found) is not str:
-            return True  # no label of Kubernetes: what selects by it must not miss the object
+            return True  # not a Kubernetes label: its policy must not miss the object
         if self.value is not None:
             return (found == self.value) != self.negative
         if self.values is not None:
@@ -44,7 +44,7 @@ cdef class Requirement:
 
 @cython.final
 cdef class Selector:
-    """All requirements must match; without requirements everything matches (see ``empty``)."""
+    """Matches if all requirements match; without requirements always (see ``empty``)."""
 
     def __init__(self, dict selector=None):
         #: (dict[str, Any] | None) -> None
@@ -63,14 +63,11 @@ cdef class Selector:
         self.keys = frozenset([key for key, _, _ in found])
         self.empty = not found
 
-    cdef bint accepts(self, dict labels) except -1:
+    cpdef bint matches(self, dict labels) except -1:
+        #: (dict[str, str]) -> bool
+        """Whether an object with these labels is selected."""
         cdef Requirement requirement
         for requirement in self.requirements:
             if not requirement.accepts(labels):
                 return False
         return True
-
-    def matches(self, dict labels not None):
-        #: (dict[str, str]) -> bool
-        """Whether an object with these labels is selected."""
-        return self.accepts(labels)

@@ -1,4 +1,4 @@
-"""Resources whose requests no admission policy sees, and which webhooks do not see either."""
+"""Resources whose requests neither admission policies nor webhooks see."""
 
 # A policy about policies could lock everyone out (apiserver plugin/webhook/predicates/rules).
 POLICIES = frozenset(

@@ -31,8 +31,7 @@ cdef class IP(Opaque):
 
 
 cdef class CIDR(Opaque):
-    """``net.CIDR``: an address, which may have bits after the prefix, and the length of the prefix.
-    """
+    """``net.CIDR``: a prefix length, and an address that may have bits after the prefix."""
     cdef str type_name(self):
         return "net.CIDR"
 
@@ -136,7 +135,7 @@ cdef object parse_address(str text):
 
 
 cdef object parse_four(str text, str part):
-    """The 32 bits of the IPv4 address ``part``, the end of ``text``."""
+    """The 32 bits of the IPv4 address ``part`` at the end of ``text``."""
     cdef Py_ssize_t i
     cdef int value = 0, digits = 0, dots = 0
     cdef object number = 0

@@ -6,7 +6,7 @@ cdef class ParsedURL:
     cdef readonly str host      # with port, unescaped
     cdef readonly str raw_query
     cdef str opaque
-    cdef readonly str user      # as printed, without @; None if there is none
+    cdef readonly str user      # as printed, without @; None if the URL has none
     cdef bytes path             # unescaped: it may not be UTF-8
     cdef str raw_path           # as written, if that differs from the escaped `path`
     cdef readonly str fragment  # as printed
@@ -19,5 +19,5 @@ cdef class ParsedURL:
 
 
 cdef object parse_request_uri(str text)
-cdef object parse_url(str text)
+cpdef object parse_url(str text)
 cdef tuple split_host_port(str host)

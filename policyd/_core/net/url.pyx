@@ -1,5 +1,7 @@
 """URLs as Go's net/url parses and prints them, with its error messages."""
 
+from urllib.parse import quote_from_bytes, unquote_to_bytes
+
 from policyd._core.go.strings cimport shown
 from policyd._core.net.address cimport IP, parse_address
 
@@ -7,7 +9,7 @@ cdef frozenset HEX = frozenset(b"0123456789abcdefABCDEF")
 cdef frozenset UNRESERVED = frozenset(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~"
 )
-# The bytes that are not escaped in each part.
+# The bytes that quote_from_bytes leaves unescaped in each part.
 cdef frozenset IN_PATH = UNRESERVED | frozenset(b"$&+,/:;=@")
 cdef frozenset IN_HOST = UNRESERVED | frozenset(b"!$&'()*+,;=:[]<>\"")
 cdef frozenset IN_USER = UNRESERVED | frozenset(b"$&+,;=")
@@ -15,8 +17,6 @@ cdef frozenset IN_FRAGMENT = UNRESERVED | frozenset(b"$&+,/:;=?@!()*")
 # The bytes of a path that is kept as written.
 cdef frozenset VALID_PATH = IN_PATH | frozenset(b"!'()*[]%")
 cdef frozenset USER_INFO = UNRESERVED | frozenset(b":!$&'()*+,;=%@")
-
-cdef bytes DIGITS = b"0123456789ABCDEF"
 
 cdef enum:
     MAX_PARAMETERS = 10000
@@ -36,7 +36,7 @@ cdef class ParsedURL:
     cdef str escaped_path(self):
         if self.raw_path and VALID_PATH.issuperset(self.raw_path.encode()):
             return self.raw_path
-        return "*" if self.path == b"*" else escape(self.path, IN_PATH)
+        return "*" if self.path == b"*" else quote_from_bytes(self.path, IN_PATH)
 
     cdef str string(self):
         cdef list parts = []
@@ -67,7 +67,8 @@ cdef class ParsedURL:
             return ""
         start = "//" if self.host or self.path or self.user is not None else ""
         user = "" if self.user is None else self.user + "@"
-        return start + user + escape(self.host.encode("utf-8", "surrogateescape"), IN_HOST)
+        host = self.host.encode("utf-8", "surrogateescape")
+        return start + user + quote_from_bytes(host, IN_HOST)
 
     cdef dict query(self):
         cdef dict found = {}
@@ -103,24 +104,17 @@ cdef str shown_bytes(bytes data):
 cdef bytes unescape(str text):
     """Decode percent escapes."""
     cdef bytes data = text.encode()
-    cdef bytearray out = bytearray()
-    cdef Py_ssize_t i = 0
-    if b"%" not in data:
-        return data
-    while i < len(data):
-        if data[i] != c"%":
-            out.append(data[i])
-            i += 1
-            continue
-        if i + 2 >= len(data) or data[i + 1] not in HEX or data[i + 2] not in HEX:
-            raise _Invalid(f"invalid URL escape {shown_bytes(data[i:i + 3])}")
-        out.append(int(data[i + 1:i + 3], 16))
-        i += 3
-    return bytes(out)
+    cdef Py_ssize_t at = data.find(b"%")
+    while at >= 0:
+        if at + 2 >= len(data) or data[at + 1] not in HEX or data[at + 2] not in HEX:
+            raise _Invalid(f"invalid URL escape {shown_bytes(data[at:at + 3])}")
+        at = data.find(b"%", at + 3)
+    return unquote_to_bytes(data)
 
 
 cdef str unescape_host(str text, bint zone=False):
-    """Decode escapes of a host: only non-ASCII bytes and %25; in a zone, characters of hosts."""
+    """Decode the escapes of a host: only non-ASCII bytes and %25; in a zone, host characters too.
+    """
     cdef bytes data = text.encode()
     cdef Py_ssize_t i = 0
     while i < len(data):
@@ -142,34 +136,6 @@ cdef str unescape_host(str text, bint zone=False):
     return unescape(text).decode("utf-8", "surrogateescape")
 
 
-cdef str escape(bytes data, frozenset plain):
-    """Escape all bytes that are not plain."""
-    cdef const unsigned char *source = data
-    cdef bint stays[256]
-    cdef bytearray out
-    cdef unsigned char byte
-    cdef Py_ssize_t i, size = 0
-    for i in range(256):
-        stays[i] = i in plain
-    for i in range(len(data)):
-        size += 1 if stays[source[i]] else 3
-    if size == len(data):
-        return data.decode("ascii")
-    out = bytearray(size)
-    size = 0
-    for i in range(len(data)):
-        byte = source[i]
-        if stays[byte]:
-            out[size] = byte
-            size += 1
-        else:
-            out[size] = c"%"
-            out[size + 1] = DIGITS[byte >> 4]
-            out[size + 2] = DIGITS[byte & 15]
-            size += 3
-    return out.decode("ascii")
-
-
 cdef object parse_request_uri(str text):
     """The ParsedURL, or Go's error message ('parse "…": …')."""
     try:
@@ -178,25 +144,21 @@ cdef object parse_request_uri(str text):
         return f"parse {shown(text)}: {invalid}"
 
 
-cdef object parse_url(str text):
+cpdef object parse_url(str text):
+    #: (str) -> ParsedURL | str
+    """Go's url.Parse: the ParsedURL, or the error message."""
     before, _, fragment = text.partition("#")
     try:
         url = parse(before, False)
     except _Invalid as invalid:
         return f"parse {shown(before)}: {invalid}"
     try:
-        escaped = escape(unescape(fragment), IN_FRAGMENT)
+        escaped = quote_from_bytes(unescape(fragment), IN_FRAGMENT)
     except _Invalid as invalid:
         return f"parse {shown(text)}: {invalid}"
     valid = (IN_FRAGMENT | VALID_PATH).issuperset(fragment.encode())
     (<ParsedURL> url).fragment = fragment if valid else escaped
     return url
-
-
-def parsed(str text not None):
-    #: (str) -> ParsedURL | str
-    """Go's url.Parse: the URL, or the error message."""
-    return parse_url(text)
 
 
 cdef ParsedURL empty_url():
@@ -239,7 +201,7 @@ cdef ParsedURL parse(str text, bint via_request):
     elif url.scheme and rest.startswith("/"):
         url.omit_host = True
     url.path = unescape(rest)
-    url.raw_path = "" if escape(url.path, IN_PATH) == rest else rest
+    url.raw_path = "" if quote_from_bytes(url.path, IN_PATH) == rest else rest
     return url
 
 
@@ -266,9 +228,9 @@ cdef int parse_authority(ParsedURL url, str authority) except -1:
     if not USER_INFO.issuperset(user.encode()):
         raise _Invalid("net/url: invalid userinfo")
     name, colon, password = user.partition(":")
-    url.user = escape(unescape(name), IN_USER)
+    url.user = quote_from_bytes(unescape(name), IN_USER)
     if colon:
-        url.user += ":" + escape(unescape(password), IN_USER)
+        url.user += ":" + quote_from_bytes(unescape(password), IN_USER)
     return 0
 
 

@@ -1,7 +1,7 @@
 """Applies a JSON Patch (RFC 6902) without changing its input.
 
-Patches of policies are applied by ``json_patch.pyx``, with the API server's deviations from the
-RFC. ``diff`` (``diff.pyx``) can be imported from here too.
+``json_patch.pyx`` applies the patches of policies, with the API server's deviations from the RFC.
+``diff`` (``diff.pyx``) can be imported from here too.
 """
 
 cimport cython
@@ -27,9 +27,9 @@ def apply(operations, object obj):
     #: (Sequence[dict[str, Any]], Any) -> Any
     """Apply RFC 6902 operations to ``obj`` and return the result.
 
-    Neither ``obj`` nor the operations are changed: the result shares their values, except for
-    copies of the containers on changed paths. Raises PatchError, which names the operation, if an
-    operation cannot be applied or a ``test`` fails.
+    Changes neither ``obj`` nor the operations: the result shares their values, except for copies of
+    the containers on changed paths. Raises PatchError, which names the operation, if an operation
+    cannot be applied or a ``test`` fails.
     """
     cdef PatchedDocument document = PatchedDocument(obj)
     if not isinstance(operations, (list, tuple)):
@@ -87,7 +87,7 @@ cdef object child(object container, str token):
 
 
 cdef Py_ssize_t position(list items, str token, Py_ssize_t beyond) except -1:
-    """The index of a token; ``beyond``: how many places after the last item are allowed."""
+    """The index of a token; ``beyond`` is the number of places allowed after the last item."""
     cdef Py_ssize_t index = len(items) if beyond and token == "-" else index_of(token)
     if index < 0:
         raise PatchError(f"{token!r} is no index of a list")
@@ -98,13 +98,13 @@ cdef Py_ssize_t position(list items, str token, Py_ssize_t beyond) except -1:
 
 @cython.final
 cdef class PatchedDocument:
-    """A tree that is changed by copying: only containers that were copied are written to.
+    """A tree that changes by copying: writes go only to copied containers.
 
-    ``own`` contains these by id, and keeps them alive so that no id is reused.
+    ``own`` has these by id, and keeps them alive so that no id is reused.
     """
     cdef object root
     cdef dict own
-    cdef list chain     # the containers above the value that was written last, from the root on
+    cdef list chain     # the containers above the last written value, from the root on
     cdef tuple tokens   # its path
     cdef object latest  # the last container that was written to
     cdef dict beside    # the map to which the last operation added a key, and its pointer
@@ -117,7 +117,7 @@ cdef class PatchedDocument:
         self.chain = []
 
     cdef object owned(self, object container):
-        """The container if it is a copy already, otherwise a copy that may be changed."""
+        """The container if it is already a copy, else a copy that may be changed."""
         if id(container) in self.own:
             return container
         if type(container) is dict:
@@ -166,7 +166,7 @@ cdef class PatchedDocument:
         return container
 
     cdef bint added_beside(self, dict operation) except -1:
-        """Add to the map to which the operation before added; False if it is another map."""
+        """Add to the same map as the previous operation; False if it is another map."""
         cdef object path = operation.get("path"), value
         cdef Py_ssize_t start, end
         if self.beside is None or type(path) is not str:
@@ -253,7 +253,7 @@ cdef class PatchedDocument:
                 self.add(path, self.remove(source))
         elif op == "copy":
             value = self.find(location(operation, "from"))
-            # The value is now in two places: containers must be copied again before a write.
+            # The value is now in two places: copy its containers again before a write.
             self.own, self.chain = {}, []
             self.add(path, value)
         else:

@@ -3,7 +3,7 @@
 cdef tuple segments(str path)          # decoded, without the part before the first slash
 cdef str unknown_escape(str text)      # the escape in Go's quoting that is not valid in JSON, or ""
 
-# What ``segments`` returned, by path: all of them are paths without such an escape.
+# The results of ``segments`` by path, for paths without such an escape.
 cdef dict known_paths
 
 # These functions raise KeyProblem.

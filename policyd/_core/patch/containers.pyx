@@ -1,7 +1,7 @@
 """Operations on one object or list, for one segment of a JSON Patch path, with the messages of
 evanphx/json-patch.
 
-The functions change the container they get. They follow no path and copy nothing.
+The functions change their container in place. They follow no paths and copy nothing.
 """
 
 from policyd._core.go.strings cimport quote as quoted
@@ -10,7 +10,7 @@ from policyd._core.system.c_stack cimport descend
 cdef str INVALID_INDEX = "invalid index referenced"
 cdef str KNOWN_ESCAPES = '"\\bfnrtu'
 
-# Paths are mostly literals in policies; computed paths must not fill the memory.
+# Most paths are literals in policies; computed paths must not fill the memory.
 cdef dict known_paths = {}
 cdef Py_ssize_t MOST_PATHS = 4096
 cdef Py_ssize_t LONGEST_PATH = 256  # characters: paths in policies are shorter
@@ -101,7 +101,7 @@ cdef object place(str key, list container):
 
 
 cdef object index_of(str key, list container, Py_ssize_t room):
-    """The index; negative indexes count from the end (``room``: places after the last item)."""
+    """The index; negative indexes count from the end (``room``: places allowed after the end)."""
     cdef str digits = key[1:] if key[:1] in ("+", "-") else key
     if not digits.isascii() or not digits.isdigit():
         raise NoNumber(f"strconv.Atoi: parsing {quoted(key)}: invalid syntax")

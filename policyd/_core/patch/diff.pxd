@@ -25,4 +25,4 @@ cdef class Differ:
     cdef int supplant(self, object old, object new, int depth) except -1
 
 
-cdef list operations_between(object old, object new, keys)
+cpdef list diff(object old, object new, keys=*)

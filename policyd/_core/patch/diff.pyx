@@ -1,6 +1,6 @@
 """The smallest JSON Patch (RFC 6902) between two documents. ``apply.pyx`` applies a patch.
 
-Items of two lists that are versions of the same item are paired by identity, or by fewest edits.
+Pairs the items of two lists by identity, or by the fewest edits.
 """
 
 cimport cython
@@ -12,29 +12,24 @@ from bisect import bisect_left
 from policyd._core.json.equality cimport PyDict_Next, alike, check_depth, counterpart, same
 from policyd._core.patch.pointer cimport escape, pointer_of
 
-# Lists nested deeper than in any Kubernetes kind are not searched for equal containers at the ends.
+# No Kubernetes kind nests lists deeper; deeper lists are not searched for equal ends.
 cdef int DEEP = 32
 cdef object ABSENT = object()
 
 
-def diff(object old, object new, keys=None):
+cpdef list diff(object old, object new, keys=None):
     #: (Any, Any, Callable[[tuple[str | int, ...]], Sequence[str] | None] | Mapping[str,
     #: Sequence[str]] | None) -> list[dict[str, Any]]
     """The RFC 6902 operations (add, remove, replace) that change ``old`` into ``new``.
 
-    One operation per key of a map that differs; the order of keys is ignored. Items of a list of
-    maps are matched by identity: ``keys`` returns the fields that identify the items of a list. It
-    is a function of the path (keys and indexes), or a dict by pointer with ``*`` for each index
+    Each differing key of a map gives one operation; the order of keys is ignored. Items of a list
+    of maps are matched by identity: ``keys`` returns the fields that identify the items of a list.
+    It is a function of the path (keys and indexes), or a dict by pointer with ``*`` for each index
     (``/spec/containers/*/env``). Other lists are matched by a field that identifies all items, if
-    there is one, otherwise with the fewest operations. 1, 1.0 and true differ. The operations
-    share values with ``new``. Subtrees that are the same object in both are skipped. Raises
-    PatchError if they are nested deeper than ``json.equality.MAX_DEPTH`` levels.
+    there is one, otherwise with the fewest operations. 1, 1.0 and true differ. The operations share
+    values with ``new``. Subtrees that are the same object in both are skipped. Raises PatchError if
+    they are nested deeper than ``json.equality.MAX_DEPTH`` levels.
     """
-    return operations_between(old, new, keys)
-
-
-cdef list operations_between(object old, object new, keys):
-    """The operations of ``diff``."""
     cdef Differ differ = Differ.__new__(Differ)
     differ.operations, differ.path, differ.keys = [], [], keys
     differ.walk(old, new, 0)
@@ -80,8 +75,8 @@ cdef class Differ:
         return self.emit("replace", new)
 
     cdef int emit_new(self, str here, object name, object value) except -1:
-        """Add a key to the map at the pointer ``here``. New keys come after what became of those
-        that the map had, each in their order.
+        """Add a key to the map at the pointer ``here``. New keys follow the map's old keys, each in
+        their order.
         """
         token = escape(<str>name) if type(name) is str else str(name)
         self.operations.append({"op": "add", "path": f"{here}/{token}", "value": value})
@@ -102,7 +97,7 @@ cdef class Differ:
                 self.walk_at(<object>key, <object>value, <object>other, depth + 1)
         if common < len(new):
             here = pointer_of(self.path)
-            # All keys before ``place`` were found in the old map.
+            # The old map has all keys before ``place``.
             while PyDict_Next(<PyObject*>new, &place, &key, &value):
                 name = <object>key
                 if name not in old:
@@ -188,7 +183,7 @@ cdef class Differ:
     ) except -1:
         """Add the operations for two sections of a list that begin at index ``at``.
 
-        ``kept`` are the pairs of positions to keep; ``changed``: their items may differ.
+        ``kept`` has the pairs of positions to keep; ``changed``: their items may differ.
         """
         cdef Py_ssize_t i = 0, j = 0, old_kept, new_kept
         for old_kept, new_kept in kept:
@@ -201,7 +196,7 @@ cdef class Differ:
         return 0
 
     cdef Py_ssize_t gap(self, list old, list new, Py_ssize_t at, int depth) except -1:
-        """Replace all of ``old`` by all of ``new``; returns the index after them."""
+        """Replace all of ``old`` with all of ``new``; return the index after them."""
         cdef Py_ssize_t i, both = min(len(old), len(new))
         for i in range(both):
             self.path.append(at)
@@ -245,7 +240,7 @@ cdef array.array INTS = array.array("i")
 
 
 cdef object guessed(list old, list new):
-    """As ``identified``, by the first field that identifies all items; None if there is none."""
+    """Like ``identified``, by the first field that identifies all items; None if no field does."""
     cdef list items = old or new
     cdef str field
     for field in IDENTIFYING:
@@ -279,7 +274,8 @@ cdef object identified(list old, list new, tuple fields):
 
 
 cdef list kept_pairs(list old, list new):
-    """Pairs of positions of the most items of ``old`` that ``new`` has in the same order."""
+    """Pairs of positions of the longest sequence of ``old`` items that ``new`` has in this order.
+    """
     cdef dict places = {identity: j for j, identity in enumerate(new)}
     cdef list pairs = [], tails = [], ends = [], before = [], kept = []
     cdef Py_ssize_t i, j, last = -1
@@ -307,7 +303,7 @@ cdef list kept_pairs(list old, list new):
 
 
 cdef list equal_pairs(list old, list new, int depth):
-    """Pairs of positions of equal items, so that the fewest operations change the rest."""
+    """Pairs of positions of equal items that leave the fewest operations for the rest."""
     cdef Py_ssize_t start = 0, old_end = len(old), new_end = len(new), i
     cdef list head = [], tail = []
     while start < old_end and start < new_end and same(old[start], new[start], True, depth):

@@ -12,4 +12,4 @@ cdef class PatchOperation:
 
 cdef list operations_in(list items, ReadTrees sources, list values)
 
-cdef object patched(list operations, object document)
+cpdef object apply(list operations, object document)

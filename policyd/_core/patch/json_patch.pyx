@@ -4,8 +4,8 @@
 
 The differences from the RFC: ``replace`` adds a missing key, negative indexes count from the end,
 ``copy`` from a missing key and a missing ``value`` give null, a path without a leading slash loses
-its first segment, a failing ``test`` drops the whole patch without an error. The document is never
-changed: containers on the paths of writes are copied.
+its first segment, a failing ``test`` drops the whole patch without an error. The document never
+changes: writes copy the containers on their paths.
 """
 
 cimport cython
@@ -33,12 +33,12 @@ cdef str MISSING = "missing value"
 # document: JSONPatchMaxCopyBytes in k8s.io/apiserver, pkg/server/config.go.
 COPY_LIMIT = 3 * 2**20
 cdef Py_ssize_t MAX_DEPTH = 1000  # levels of an object
-cdef Py_ssize_t COUNTED = 2**26  # the error needs no larger count
+cdef Py_ssize_t COUNTED = 2**26  # the error message needs no larger count
 
 
 @cython.final
 cdef class PatchOperation:
-    """``source`` is ``from`` in the patch; ``value`` is ABSENT if the operation has none."""
+    """``source`` is the patch's ``from``; ``value`` is ABSENT if the operation has none."""
     def __init__(self, str op not None, str path not None, str source not None="", value=ABSENT):
         #: (str, str, str, Any) -> None
         self.op = op
@@ -48,7 +48,7 @@ cdef class PatchOperation:
 
 
 class JSONPatchError(MutationError):
-    """An operation cannot be applied. The message is the library's, after ``JSON Patch: ``."""
+    """An operation cannot be applied. The message is ``JSON Patch: `` and the library's."""
 
 
 class _TestFailed(Exception):
@@ -57,16 +57,16 @@ class _TestFailed(Exception):
 
 def operations_of(list items not None, ReadTrees sources=None):
     #: (list[Any], ReadTrees | None) -> tuple[list[PatchOperation], list[Any]]
-    """Convert the value of a CEL expression, a list of JSONPatch{...}, and return the operations
-    and their values. Raises MutationError.
+    """Convert the list of JSONPatch{...} that an expression returned; return the operations and
+    their values. Raises MutationError.
     """
     cdef list values = []
     return operations_in(items, sources, values), values
 
 
 cdef list operations_in(list items, ReadTrees sources, list values):
-    """The operations of a list of JSONPatch{...}; ``values`` (if not None) gets theirs. Raises
-    MutationError.
+    """The operations of a list of JSONPatch{...}; appends their values to ``values``, if given.
+    Raises MutationError.
     """
     cdef Py_ssize_t limit = sizes.MAX_PATCH_BYTES, size = value_bytes(items, limit)
     cdef list operations = []
@@ -101,13 +101,8 @@ cdef PatchOperation operation_of(object item, Py_ssize_t size, ReadTrees sources
     return made
 
 
-def apply(operations, document):
-    #: (Sequence[PatchOperation], Any) -> Any
-    """The patched document, or ``document`` itself if a test failed. Raises JSONPatchError."""
-    return patched(list(operations), document)
-
-
-cdef object patched(list operations, object document):
+cpdef object apply(list operations, object document):
+    #: (list[PatchOperation], Any) -> Any
     """The patched document, or ``document`` itself if a test failed. Raises JSONPatchError."""
     cdef PatchTarget target = PatchTarget.__new__(PatchTarget)
     cdef PatchOperation operation
@@ -141,18 +136,18 @@ cdef int perform(PatchTarget target, PatchOperation operation) except -1:
 @cython.final
 @cython.internal
 cdef class PatchTarget:
-    """The document during the patch, and the place that ``find`` found."""
+    """The document during the patch, and the place found by ``find``."""
     cdef object root
     cdef dict own           # copied containers by id; kept alive so that no id is reused
     cdef Py_ssize_t copied
     cdef object container
     cdef str key
-    cdef Py_ssize_t level   # of the value at the key: 1 is a member of the document
+    cdef Py_ssize_t level   # depth of the value at the key; 1 for a member of the document
 
     cdef bint find(self, str path, bint write) except -1:
         """Set ``container`` and ``key`` for the last segment of the path; False if there is none.
 
-        For a write, all containers on the way are copied.
+        A write copies all containers on the way.
         """
         cdef tuple steps = segments(path)
         cdef Py_ssize_t last = len(steps) - 1
@@ -181,7 +176,7 @@ cdef class PatchTarget:
         return True
 
     cdef int accept(self, str name, object value) except -1:
-        """Refuse a value that would make the document deeper than a request's may be."""
+        """Refuse a value that would make the document deeper than a request's limit."""
         if not is_within(value, MAX_DEPTH - self.level):
             raise failure(f"{name} operation makes an object of more than {MAX_DEPTH} levels")
         return 0
@@ -194,7 +189,7 @@ cdef class PatchTarget:
         return copied
 
     cdef int share(self, object value) except -1:
-        """Note that ``value`` is now in two places: it must be copied again before a write."""
+        """Note that ``value`` is now in two places, so a write must copy it again."""
         self.own.clear()
         self.copied += value_bytes(value, COUNTED)
         if self.copied > COPY_LIMIT:
@@ -310,7 +305,7 @@ cdef int test(PatchTarget target, PatchOperation operation) except -1:
         except KeyProblem as problem:
             raise failure(f"error in test for path: '{path}': {problem}") from None
     if value is None or operation.value is ABSENT:
-        # null in the document is equal only to a missing value, not to null.
+        # null in the document equals only a missing value, not null.
         if value is None and operation.value is ABSENT:
             return 0
         raise _TestFailed
@@ -320,7 +315,7 @@ cdef int test(PatchTarget target, PatchOperation operation) except -1:
 
 
 cdef bint is_within(object value, Py_ssize_t levels) except -1:
-    """Whether a JSON value has at most so many levels."""
+    """Whether a JSON value has at most this many levels."""
     cdef object kind = type(value)
     if kind is not dict and kind is not list:
         return True
@@ -337,7 +332,7 @@ cdef object given(PatchOperation operation):
 
 
 cdef str readable(str path, str problem, bint own_words):
-    """The path. An error if Go quotes it with an escape that is not valid in JSON."""
+    """The path. Raises if Go quotes it with an escape that is not valid JSON."""
     unknown = "" if path in known_paths else unknown_escape(path)
     if unknown:
         reason = f"invalid character '{unknown}' in string escape code"

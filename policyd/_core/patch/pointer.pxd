@@ -2,6 +2,6 @@
 
 
 cdef str escape(str token)
-cdef str pointer_of(list path)
-cdef tuple tokens_of(str pointer)
+cpdef str pointer_of(list path)
+cpdef tuple tokens_of(str pointer)
 cdef Py_ssize_t index_of(str token) except -2

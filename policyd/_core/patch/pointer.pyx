@@ -12,7 +12,7 @@ cdef tuple INDEXES = tuple([str(index) for index in range(64)])  # most lists ar
 
 
 cdef str escape(str token):
-    """The escaped token; the same object if there is nothing to escape."""
+    """The escaped token; the same object if it needs no escapes."""
     if "~" in token:
         token = token.replace("~", "~0")
     if "/" in token:
@@ -24,8 +24,9 @@ cdef str index_string(Py_ssize_t index):
     return <str>INDEXES[index] if index < 64 else str(index)
 
 
-cdef str pointer_of(list path):
-    """The pointer of keys (str) and indexes (int)."""
+cpdef str pointer_of(list path):
+    #: (list[str | int]) -> str
+    """The pointer of keys and indexes: ``["a", 0, "b/c"]`` is ``/a/0/b~1c``."""
     cdef tuple key = tuple(path)
     cdef str known = known_pointers.get(key)
     return made_pointer(key) if known is None else known
@@ -44,8 +45,12 @@ cdef str made_pointer(tuple path):
     return pointer
 
 
-cdef tuple tokens_of(str pointer):
-    """The unescaped reference tokens; PatchError if the string is not a pointer."""
+cpdef tuple tokens_of(str pointer):
+    #: (str) -> tuple[str, ...]
+    """The unescaped reference tokens: ``/a/b~1c`` is ``("a", "b/c")``.
+
+    Raises PatchError if the string is not a pointer.
+    """
     cdef list tokens
     cdef Py_ssize_t i
     if not pointer:
@@ -80,18 +85,3 @@ cdef Py_ssize_t index_of(str token) except -2:
             return -1
         index = 10 * index + <int>c - 48
     return index
-
-
-def parse(str pointer not None):
-    #: (str) -> tuple[str, ...]
-    """The reference tokens of a JSON pointer: ``/a/b~1c`` is ``("a", "b/c")``.
-
-    Raises PatchError if the string is not a pointer.
-    """
-    return tokens_of(pointer)
-
-
-def join(path):
-    #: (Iterable[str | int]) -> str
-    """The pointer of keys and indexes: ``("a", 0, "b/c")`` is ``/a/0/b~1c``."""
-    return pointer_of(list(path))

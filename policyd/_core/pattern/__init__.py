@@ -1,1 +1,1 @@
-"""Compiled patterns: trees of checks, and the report of what does not fit."""
+"""Compiled patterns: trees of checks, and the report of misfits."""

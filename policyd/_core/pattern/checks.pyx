@@ -1,7 +1,7 @@
 """A compiled pattern: maps and whole patterns. Lists and leaves are in ``lists`` and ``leaves``.
 
-Every check treats ``null`` like a missing key. Recursion follows the pattern, whose depth the
-compiler limits, not the object.
+Every check treats ``null`` like a missing key. Checks recurse along the pattern, whose depth the
+compiler limits, not along the object.
 """
 
 cimport cython
@@ -22,7 +22,7 @@ cdef class PatternCheck:
         raise TypeError(f"{type(self).__name__} has no test of its own")
 
     cdef int explain(self, object value, str path, PatternReport report, Activation act) except -1:
-        """Adds every place where a value fails to the report. Called only for values that fail."""
+        """Adds every place where a failing value fails to the report."""
         return report.add(path, self.expected, value)
 
 
@@ -79,7 +79,7 @@ cdef class WildcardEntry(PatternEntry):
 
 @cython.final
 cdef class SomeKey(WildcardEntry):
-    """``app.*``: at least one matching key must fit."""
+    """``app.*``: the value of at least one matching key must fit."""
 
     cdef int test(self, dict value, Activation act) except -1:
         cdef int best = FAILS
@@ -107,7 +107,7 @@ cdef class SomeKey(WildcardEntry):
 
 @cython.final
 cdef class EachKey(WildcardEntry):
-    """``=(app.*)``: every matching key must fit."""
+    """``=(app.*)``: the value of every matching key must fit."""
 
     cdef int test(self, dict value, Activation act) except -1:
         cdef bint applied = False, skipped = False
@@ -194,7 +194,7 @@ cdef class MapCheck(PatternCheck):
         if type(value) is dict:
             found = <dict>value
         elif value is None and not self.conditions:
-            found = {}  # report what is missing inside instead of the whole map
+            found = {}  # report the missing parts instead of the whole map
         else:
             return report.add(path, self.expected, value)
         for entry in self.entries:
@@ -222,7 +222,7 @@ cdef class Pattern:
         return self.root.test(value, act)
 
     cdef PatternReport explain(self, object value, str within, bint secret, Activation act):
-        """Why the value does not fit, with paths below ``within``."""
+        """Reports why the value does not fit, with paths below ``within``."""
         cdef PatternReport report = PatternReport()
         report.secret = secret
         self.root.explain(value, within, report, act)
@@ -240,19 +240,19 @@ cdef class Pattern:
         return self.explanation(value, within, act).text()
 
     cdef PatternReport explanation(self, object value, str within, Activation act):
-        """Why a value fails, with paths below `within`."""
+        """Reports why a value fails, with paths below `within`."""
         cdef bint secret = type(value) is dict and (<dict>value).get("kind") == "Secret"
         return self.explain(value, within, secret, act)
 
     def holds(self, value, *, deadline=0):
         #: (object, int) -> bool
-        """Whether the value fits and all conditions hold. For use as a condition."""
+        """Whether the value fits and all conditions hold, for use as a condition."""
         return self.test(value, activation(0, 0, deadline)) == HOLDS
 
 
 @cython.final
 cdef class AnyPattern(Pattern):
-    """Patterns of which one must hold; skipped only if none holds and none fails."""
+    """Patterns, one of which must hold; skipped if none holds and none fails."""
     cdef readonly tuple patterns
     #: patterns: tuple[Pattern, ...]
 

@@ -1,14 +1,14 @@
 """The leaves and lists of a pattern. ``policyd/pattern/leaves.py`` parses the notation of leaves.
 
-If the object has a list, a leaf checks each item; if it has a map, only ``*`` and ``?*`` can hold.
-For a missing value only ``null`` holds.
+Where the object has a list, a leaf checks each item; for a map, only ``*`` and ``?*`` can hold; for
+a missing value, only ``null``.
 """
 
 cimport cython
 
 from policyd._core.pattern.checks cimport FAILS, HOLDS, SKIPPED, PatternCheck
 from policyd._core.pattern.report cimport PatternReport, item_of
-from policyd._core.pattern.strings cimport Amount, Wildcard, amount as amount_of, scalar_string
+from policyd._core.pattern.strings cimport Amount, Wildcard, amount_of, scalar_string
 from policyd._core.values.activation cimport Activation, work
 
 cdef enum Comparison:
@@ -342,7 +342,7 @@ cdef class EmptyList(PatternCheck):
 
 @cython.final
 cdef class ExistsCheck(PatternCheck):
-    """``^(key)``: at least one item of the list fits each check of ``wanted``."""
+    """``^(key)``: each check of ``wanted`` fits at least one item of the list."""
     cdef readonly tuple wanted
     #: wanted: tuple[PatternCheck, ...]
 

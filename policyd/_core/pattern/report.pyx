@@ -1,4 +1,4 @@
-"""The message about the places where an object does not fit a pattern. Built only if it fails."""
+"""The message about the places where an object does not fit a pattern."""
 
 cimport cython
 
@@ -17,9 +17,9 @@ cdef tuple SECRETS = (
 
 @cython.final
 cdef class PatternReport:
-    """Collects places. With ``secret``, values of a Secret's data are not shown. ``field`` is the
-    path of the place, or the path that all places are below; "" if they have none in common.
-    The text has one place at least, and more while they have at most ``limit`` bytes.
+    """Collects places. ``secret`` hides the values of a Secret's data. ``field`` is the path of the
+    only place, or the common path of all places, or "". The text has at least one place, and more
+    up to ``limit`` bytes.
     """
 
     def __cinit__(self):
@@ -58,7 +58,7 @@ cdef class PatternReport:
 
 
 cdef str common(str one, str other):
-    """The path that both paths are below, or are; None for `one` if there is none yet."""
+    """The longest common path; ``one`` is None at first."""
     if one is None or one == other:
         return other
     cdef Py_ssize_t end = 0, i
@@ -95,7 +95,7 @@ cdef str cut(str text, Py_ssize_t limit):
 
 
 cdef str below(str path, str key):
-    """The path of a key or item below another path."""
+    """The path of a key or item below a path."""
     if not key or not key.isascii() or not key.replace("_", "a").isalnum():
         if not key.isprintable():
             key = json.dumps(key)

@@ -1,4 +1,4 @@
-"""Operands of leaves of patterns: wildcards, and amounts (quantities and durations)."""
+"""Operands of pattern leaves: wildcards and amounts (quantities and durations)."""
 
 from libc.stdint cimport int64_t
 
@@ -38,5 +38,5 @@ cdef class Amount:
     cdef bint compare_string(self, str text, int* out) except -1
 
 
-cdef Amount amount(str text)
+cpdef Amount amount_of(str text)
 cdef str scalar_string(object value)

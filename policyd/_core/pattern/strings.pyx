@@ -1,4 +1,4 @@
-"""Wildcards and amounts of patterns. A value that cannot be compared is not an error here."""
+"""Wildcards and amounts of patterns. Here, a value that cannot be compared is not an error."""
 
 cimport cython
 from libc.stdint cimport int64_t
@@ -15,11 +15,11 @@ from policyd._core.values.time_strings cimport parse_duration
 cdef enum:
     MAX_AMOUNT_CHARACTERS = 100   # Kubernetes never prints longer ones
     MAX_AMOUNT_BITS = 4096
-    CHARACTERS_A_UNIT = 8   # of a string, searched in one unit of work (10 ns)
+    CHARACTERS_A_UNIT = 8   # characters searched in one unit of work (10 ns)
 
 cdef int64_t MAX_SHORT = 9_000_000_000_000  # times 1000 fits in an int64
 
-# Both are also what CEL tests before it reads a string as an amount (policyd/export/patterns), so
+# Exported CEL tests these too before it reads a string as an amount (policyd/export/patterns). So
 # they allow nothing that quantity() or duration() rejects for its size: exponents have at most
 # three digits, and the units of a duration stand in order, each once, with so few digits that the
 # sum fits in an int64 of nanoseconds.
@@ -75,7 +75,9 @@ cdef class Wildcard:
         return self.fits_parts(text, act)
 
     cdef bint fits_parts(self, str text, Activation act) except -1:
-        """The first part must be at the start, the last at the end, others as early as possible."""
+        """The first part must be at the start, the last at the end, the others as early as
+        possible.
+        """
         cdef Py_ssize_t last = len(self.parts) - 1
         cdef Py_ssize_t at, end, number
         cdef str part = <str>self.parts[0]
@@ -166,7 +168,7 @@ cdef class Amount:
     @property
     def is_quantity(self):
         #: () -> bool
-        """Whether it is a quantity; ``5m`` is one, and a duration too."""
+        """Whether it is a quantity; ``5m`` is both a quantity and a duration."""
         return self.quantity is not None
 
     def order(self, value):
@@ -176,7 +178,8 @@ cdef class Amount:
         return found if self.compare(value, &found) else None
 
 
-cdef Amount amount(str text):
+cpdef Amount amount_of(str text):
+    #: (str) -> Amount | None
     """The Amount of a string, or None."""
     cdef Amount made = Amount.__new__(Amount)
     made.text = text
@@ -184,12 +187,6 @@ cdef Amount amount(str text):
     made.timed = read_duration(text, &made.nanos)
     made.short = made.quantity is not None and read_milli(text, &made.milli)
     return made if made.timed or made.quantity is not None else None
-
-
-def amount_of(str text not None):
-    #: (str) -> Amount | None
-    """The Amount of a string, or None."""
-    return amount(text)
 
 
 cdef inline int compare_milli(int64_t one, int64_t other) noexcept:

@@ -1,1 +1,1 @@
-"""Compiled policies: what one validation, mutation or overlay does with a request."""
+"""Compiled policies: validations, mutations and overlays of requests."""

@@ -1,5 +1,5 @@
-"""Evaluates the validating policies of a request that have a direct form, all in one call: nearly
-all policies admit nearly all requests.
+"""Evaluates all validating policies of a request that have a direct form in one call, because
+nearly all policies admit nearly all requests.
 """
 
 cimport cython
@@ -19,8 +19,8 @@ cdef tuple NONE_EXEMPT = ()
 
 @cython.final
 cdef class DirectValidation:
-    """The matched policies of one request. ``at`` is the policy at which ``run`` ended, ``outcome``
-    and ``error`` are why.
+    """The matched policies of one request. ``run`` ended at the policy ``at``, because of
+    ``outcome`` or ``error``.
     """
     cdef readonly Py_ssize_t at
     cdef readonly ValidationOutcome outcome
@@ -28,7 +28,7 @@ cdef class DirectValidation:
     cdef readonly int64_t deadline
     cdef list matches       # of (CompiledPolicy, Hit)
     cdef object subject_of  # (hit, as_pod) -> Subject
-    cdef Hit hit            # of the policies evaluated last, with what they see
+    cdef Hit hit            # the Subject of the policies evaluated last
     cdef Subject subject
     #: outcome: ValidationOutcome | None
     #: error: Exception | None
@@ -41,9 +41,9 @@ cdef class DirectValidation:
 
     def run(self, Py_ssize_t at):
         #: (int) -> bool
-        """Evaluate the policies from ``at`` on, up to the first that does not just admit the
-        request; return whether there is none. Its index is ``self.at``, its outcome or error is
-        kept; it has neither if the policy has no direct form (``PlannedPolicy``).
+        """Evaluate the policies from ``at`` on, and return whether all simply admit the request.
+        Otherwise stop at the first that does not: its index is ``self.at``, and its outcome or
+        error is kept. A policy without a direct form (``PlannedPolicy``) has neither.
         """
         self.outcome = self.error = None
         try:

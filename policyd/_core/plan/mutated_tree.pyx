@@ -1,12 +1,12 @@
-"""The object of a request while mutations change it one after the other. The original is never
-changed. Values that a merge noted as changed are decoded as Go does and compared in one pass.
+"""The object of a request while mutations change it one after another. The original never changes.
+One pass decodes, as Go does, and compares the values that a merge noted as changed.
 """
 
 cimport cython
 
 from policyd._core.json.sizes cimport operation_bytes
-from policyd._core.json.sendable cimport problem_in
-from policyd._core.patch.diff cimport ABSENT as NO_VALUE, Differ, operations_between
+from policyd._core.json.sendable cimport unsendable
+from policyd._core.patch.diff cimport ABSENT as NO_VALUE, Differ, diff
 from policyd._core.patch.pointer cimport pointer_of
 from policyd._core.schema.decode cimport (
     ABSENT, Decoder, decoded_or_none, is_omitted, new_decoder, with_member,
@@ -21,8 +21,8 @@ from policyd._core.json import sizes
 
 @cython.final
 cdef class MutatedTree:
-    """The tree so far. ``changes`` and ``operations`` are the number of accepted changes since it
-    was set to 0, and the operations of the last one.
+    """The tree so far. ``changes`` counts the accepted changes since it was set to 0;
+    ``operations`` belong to the last change.
     """
     #: operations: list[dict[str, Any]]
 
@@ -33,22 +33,18 @@ cdef class MutatedTree:
         self.keys = None if root is None else root.list_keys
         self.operations = []
 
-    def accept(self, object changed):
+    cpdef str accept(self, object changed):
         #: (Any) -> str | None
-        """Replace the tree by ``changed``. If the change cannot be sent as a patch, return what is
-        wrong with it and keep the tree.
+        """Replace the tree with ``changed``. If no patch can express the change, keep the tree and
+        return the reason.
         """
-        return self.accepted(changed)
-
-    cdef str accepted(self, object changed):
-        """The same as ``accept``."""
         cdef Py_ssize_t limit = sizes.MAX_PATCH_BYTES, size
         cdef list operations = self.operations_to(changed)
         size = operation_bytes(operations, limit)
         self.written += size
         if self.written > limit and self.too_large(size, changed):
             return sizes.TOO_LARGE
-        problem = problem_in(operations)
+        problem = unsendable(operations)
         if problem is None and operations:
             self.changes += 1
             self.operations = operations
@@ -58,11 +54,11 @@ cdef class MutatedTree:
     cdef list operations_to(self, object changed):
         if changed is self.latest and self.latest_from is self.current:
             return self.found
-        return operations_between(self.current, changed, self.keys)
+        return diff(self.current, changed, self.keys)
 
     cdef object decoded(self, Edit edit, dict old, dict new, Field root, bint convert):
-        """The decoded object after a mutation of ``old``, whose last edit is known or None; None if
-        it cannot be decoded.
+        """The decoded object after a mutation of ``old``, or None if it cannot be decoded. ``edit``
+        is the mutation's last edit, if known.
         """
         if edit is None or old is not self.current or root is not self.root:
             return decoded_or_none(new, old, root, convert)
@@ -71,11 +67,11 @@ cdef class MutatedTree:
         return self.latest
 
     cdef bint too_large(self, Py_ssize_t size, object changed) except -1:
-        """Whether the patch of one change, or of the whole request, is too large."""
+        """Whether the patch of one change or of the whole request is too large."""
         cdef Py_ssize_t limit = sizes.MAX_PATCH_BYTES
         if size <= limit:
             # Later mutations may have undone earlier ones.
-            size = operation_bytes(operations_between(self.original, changed, self.keys), limit)
+            size = operation_bytes(diff(self.original, changed, self.keys), limit)
             self.written = size
         return size > limit
 
@@ -88,7 +84,7 @@ cdef class MutatedTree:
         #: (Any) -> list[dict[str, Any]]
         """The operations that change ``before`` (None: the original) into the tree."""
         before = self.original if before is None else before
-        return operations_between(before, self.current, self.keys)
+        return diff(before, self.current, self.keys)
 
 
 @cython.final
@@ -102,8 +98,8 @@ cdef class ChangeLog:
 
     cpdef bint suspects(self, list operations) except -1:
         #: (list[dict[str, Any]]) -> bool
-        """Whether a change may be in conflict with the earlier ones."""
-        # If nothing was removed, no policy had written the added keys and items before.
+        """Whether a change may conflict with earlier changes."""
+        # If nothing was removed, no earlier policy wrote the added keys and items.
         return bool(self.changes) and not (self.only_adds and adds(operations))
 
     cpdef int add(self, object policy, list operations, object before, object after) except -1:
@@ -125,9 +121,9 @@ cdef bint adds(list operations) except -1:
 cdef object decoded_edit(
     Edit edit, dict old, dict new, Field root, bint convert, object keys, list operations
 ):
-    """The result of ``decoded_or_none``, and of ``operations_between`` after it: the operations are
-    added to ``operations``. ``edit`` is the last change of ``new``. ``keys`` come from ``diff``
-    and must follow from ``root``.
+    """Like ``decoded_or_none`` followed by ``diff``: appends the operations to ``operations``.
+    ``edit`` is the last change of ``new``. ``keys`` are as for ``diff`` and must follow from
+    ``root``.
     """
     cdef EditedObject edited = EditedObject.__new__(EditedObject)
     cdef Differ differ = Differ.__new__(Differ)
@@ -139,9 +135,9 @@ cdef object decoded_edit(
 
 @cython.final
 cdef class EditedObject:
-    """One changed object. Only what the merge noted is visited."""
+    """One changed object. Visits only the values that the merge noted."""
     cdef Decoder decoder
-    cdef Differ differ      # has the operations so far
+    cdef Differ differ      # collects the operations
 
     cdef dict members(self, Edit last, dict old, dict new, SchemaType type):
         cdef list edits
@@ -153,7 +149,7 @@ cdef class EditedObject:
                 return self.fresh(out, last, new, type, pointer_of(self.differ.path))
             return self.kept(out, last, old, new, type)
         edits = all_edits(last)
-        # In the order of a diff (``Differ.emit_new``).
+        # In the order of a diff: see ``Differ.emit_new``.
         for edit in in_order_of(old, edits):
             out = self.kept(out, edit, old, new, type)
         here = pointer_of(self.differ.path)
@@ -171,13 +167,13 @@ cdef class EditedObject:
         return with_member(out, new, edit.name, member, after)
 
     cdef dict kept(self, dict out, Edit edit, dict old, dict new, SchemaType type):
-        """``out`` with what became of a member that was there before."""
+        """``out`` with the new state of an old member."""
         member = new.get(edit.name, ABSENT)
         after = self.member(edit.name, edit.below, old[edit.name], member, type)
         return with_member(out, new, edit.name, member, after)
 
     cdef object member(self, str name, Edit below, object was, object member, SchemaType type):
-        """The decoded member that was there before; ABSENT if it is not any more."""
+        """The decoded new state of an old member; ABSENT if it was removed."""
         cdef list operations = self.differ.operations
         cdef Py_ssize_t before = len(operations)
         cdef Field field = type.extra if type.decoding == MAP else type.fields.get(name)
@@ -225,7 +221,7 @@ cdef class EditedObject:
 
 
 cdef bint is_visited(SchemaType type, object value):
-    """Whether a value of this type can be decoded and compared by its Edit."""
+    """Whether values of this type can be decoded and compared by their Edits."""
     if kind_of(value) is list:
         return type.decoding == LIST and is_map(type.item.type)
     return kind_of(value) is dict and is_map(type)

@@ -1,4 +1,4 @@
-"""Evaluates one mutating policy for one request, and what its entries do to an object."""
+"""Evaluates one mutating policy for one request, and applies its entries to an object."""
 
 from libc.stdint cimport int64_t
 
@@ -27,7 +27,7 @@ cdef class MutationPlan(Plan):
 
 cdef class MutationStep:
     cdef object target
-    cdef Field root         # the Go type of the target; None: there is none, or no direct form
+    cdef Field root         # the Go type of the target; None: it has none, or no direct form
 
     cdef object changed(
         self,

@@ -47,7 +47,7 @@ cdef class MutationPlan(Plan):
 
     cdef object conditions_hold(self, Subject subject, object params, int64_t deadline):
         """Whether the matchConditions hold: True, False, or the error (a string or Stopped). If
-        they hold, an unreadable review is an error too.
+        they hold, an unreadable review is also an error.
         """
         cdef int64_t started
         if not deadline and not self.conditions:
@@ -66,8 +66,8 @@ cdef class MutationPlan(Plan):
             self.counters.evaluation_ns += now() - started
 
     cdef object evaluated(self, Py_ssize_t index, Activation act):
-        """The value of a mutation's expression, with a new activation: variables are computed anew
-        for each mutation, and each mutation has a whole budget. Raises MutationError or Stopped.
+        """The value of a mutation's expression, in a new activation: each mutation computes the
+        variables again and has a full budget. Raises MutationError or Stopped.
         """
         cdef int64_t started = now(), budget = POLICY_BUDGET
         cdef Program program = self.programs[index]
@@ -96,8 +96,8 @@ cdef class MutationPlan(Plan):
         int64_t deadline,
         Edits edits,
     ):
-        """The object after an overlay, whose expressions share one budget and are each evaluated at
-        most once; ``edits`` gets what changed. Raises MutationError or Stopped.
+        """The object after an overlay; notes the changes in ``edits``. The expressions share one
+        budget, and each is evaluated at most once. Raises MutationError or Stopped.
         """
         cdef int64_t started = now()
         cdef OverlayRun work = run_of(overlay, deadline, edits)
@@ -142,8 +142,8 @@ cdef class MutationPlan(Plan):
 
 
 cdef class MutationStep:
-    """One entry. A target is a kind (``policyd.mutation.schemas``); what follows from it is kept
-    for the last one: nearly all objects that a policy mutates are of one kind.
+    """One entry. A target is a kind (``policyd.mutation.schemas``). Its derived data is kept for
+    the last target, because nearly all objects that a policy mutates have the same kind.
     """
 
     def change(
@@ -156,9 +156,7 @@ cdef class MutationStep:
         MutatedTree tree not None,
     ):
         #: (MutationPlan, Subject, Any, Any, int, MutatedTree) -> dict[str, Any]
-        """The object after the mutation, or ``subject.object`` itself. Raises MutationError,
-        Stopped or StatusError.
-        """
+        """Do the same as ``changed``."""
         return self.changed(plan, subject, params, target, deadline, tree)
 
     cdef object changed(
@@ -170,17 +168,17 @@ cdef class MutationStep:
         int64_t deadline,
         MutatedTree tree,
     ):
-        """The object after the mutation, decoded, or ``subject.object`` itself. ``tree`` learns
-        what changed, if that is known. Raises MutationError, Stopped or StatusError.
+        """The decoded object after the mutation, or ``subject.object`` itself. Notes in ``tree``
+        what changed, if known. Raises MutationError, Stopped or StatusError.
         """
         raise TypeError(f"{type(self).__name__} has no change of its own")
 
 
 @cython.final
 cdef class ExpressionStep(MutationStep):
-    """The value of the expression at ``index`` in the plan, applied by a mutator
-    (``policyd.mutation.kind.Mutator``): by its direct form, or by the general one where that form
-    does not apply.
+    """Applies the value of the plan's expression ``index`` by the direct form of a mutator
+    (``policyd.mutation.kind.Mutator``), or by its general form where the direct form does not
+    apply.
     """
     cdef Py_ssize_t index
     cdef object mutator
@@ -203,17 +201,13 @@ cdef class ExpressionStep(MutationStep):
     ):
         cdef Activation act = plan.activation(subject, params, deadline)
         value = plan.evaluated(self.index, act)
-        return self.applied(value, subject.object, target, plan.sources(self.index, act), tree)
+        return self.apply(value, subject.object, target, plan.sources(self.index, act), tree)
 
-    def apply(self, value, dict obj not None, target, ReadTrees sources, MutatedTree tree not None):
-        #: (object, dict[str, Any], Any, ReadTrees | None, MutatedTree) -> dict[str, Any]
-        """The same as ``change`` of the value of the expression."""
-        return self.applied(value, obj, target, sources, tree)
-
-    cdef object applied(
+    cpdef object apply(
         self, object value, dict obj, object target, ReadTrees sources, MutatedTree tree
     ):
-        """The same of the value of the expression."""
+        #: (object, dict[str, Any], Any, ReadTrees | None, MutatedTree) -> dict[str, Any]
+        """``obj`` after the mutation by this value of its expression."""
         cdef Edits edits
         if target is not self.target:
             self.root, self.target = self.direct_type(target), target
@@ -227,7 +221,7 @@ cdef class ExpressionStep(MutationStep):
         return self.mutator.apply(value, obj, target, sources)
 
     cdef Field direct_type(self, object target):
-        """The Go type of a kind for which there is the direct form."""
+        """The Go type of a kind that has the direct form."""
         native = target.native
         if self.direct is None or native is None or self.direct.merges and not native.mergeable:
             return None

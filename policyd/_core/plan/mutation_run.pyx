@@ -1,5 +1,5 @@
-"""Invokes mutating policies. Whatever happens to one of them is its outcome; the caller settles it,
-except for what nearly all do: succeed, and touch nothing that another policy wrote.
+"""Invokes mutating policies. Each invocation has an outcome, which the caller settles, except in
+the usual case: it succeeds and touches nothing that another policy wrote.
 """
 
 cimport cython
@@ -36,11 +36,11 @@ cdef enum ReadAs:
 
 @cython.final
 cdef class TreeView:
-    """How policies that match alike see the tree. ``lens`` shows them another object, and makes a
-    tree of what they make of it (``policyd.admission.mutating.webhook.Lens``); None: they see the
-    tree. ``mismatch`` is the hit's.
+    """How policies with the same kind of match see the tree. ``lens`` shows them another object,
+    and turns the changed object into a tree again (``policyd.admission.mutating.webhook.Lens``);
+    None: they see the tree itself. ``mismatch`` is the hit's.
     """
-    cdef Subject first      # with the tree at the time of matching
+    cdef Subject first      # has the tree at the time of matching
     cdef object matched     # that tree
     cdef Subject latest
     cdef object tree        # that ``latest`` shows
@@ -48,7 +48,7 @@ cdef class TreeView:
     cdef object lens
     cdef str mismatch
     cdef bint typed         # a matchCondition has been evaluated in this round
-    cdef ReadAs object_as   # the object since it was last changed
+    cdef ReadAs object_as   # the object since its last change
     cdef ReadAs old_as      # oldObject
 
     def __init__(self, Subject first not None, object matched, target, lens, str mismatch not None):
@@ -61,14 +61,14 @@ cdef class TreeView:
             return self.first
         if self.latest is None or tree is not self.tree:
             seen = tree if self.lens is None else self.lens.seen(tree)
-            self.latest, self.tree = self.first.seen_with(seen), tree
+            self.latest, self.tree = self.first.seeing(seen), tree
         return self.latest
 
     cdef int read(self, Subject subject, bint conditions) except -1:
-        """Settle as what the next expressions read the objects, if values of built-in kinds are
-        Go's: matchConditions read those, mutations JSON until the first matchCondition of a round.
-        An object that has been read stays what it was (LazyObject in k8s.io/apiserver,
-        admission/conversion.go).
+        """Decide whether the next expressions read the objects as Go values or as JSON, if values
+        of built-in kinds are Go's. matchConditions read Go values, mutations read JSON until the
+        first matchCondition of a round. An object keeps the form in which it was first read
+        (LazyObject in k8s.io/apiserver, admission/conversion.go).
         """
         if subject.typed is None:
             return 0
@@ -82,8 +82,8 @@ cdef class TreeView:
 
 @cython.final
 cdef class MutationInvocation:
-    """One policy under one binding and param. ``held``: its rollout does not enforce it,
-    so that nothing of it may fail the request. ``key`` identifies it in both rounds.
+    """One policy under one binding and param. ``held``: its rollout does not enforce it, so it must
+    not fail the request. ``key`` identifies it in both rounds.
     """
     cdef MutationPlan plan
     cdef tuple steps            # of MutationStep
@@ -110,16 +110,16 @@ cdef class MutationInvocation:
         self.held = held
 
     cdef bint acts_again(self):
-        """Whether it has a part in the second round: it is reinvoked, or its conditions may fail.
+        """Whether it takes part in the second round: it is reinvoked, or its conditions may fail.
         """
         return self.reinvoke or (self.plan.fail and bool(self.plan.conditions))
 
 
 def direct_matches(list matches not None, Py_ssize_t at, bint again, list found not None):
     #: (list[tuple[Any, Hit]], int, bool, list[Any]) -> int
-    """Add the matches of direct policies from ``at`` on to ``found``, ``again``: only of those that
-    have a part in the second round. Return the index of the first other match; the number of
-    matches if there is none.
+    """Add the matches of direct policies from ``at`` on to ``found``; with ``again``, only those
+    that take part in the second round. Return the index of the first other match, or the number of
+    matches.
     """
     cdef MutationInvocation invocation
     cdef Hit hit
@@ -138,13 +138,13 @@ def direct_matches(list matches not None, Py_ssize_t at, bint again, list found 
 @cython.final
 @cython.freelist(4)
 cdef class MutationOutcome:
-    """The result of one invocation. It is done; or it failed with ``failures``; or ``error`` ended
-    it, and the tree is as before: it waits for an answer (Unanswered), the request is refused
-    (StatusError), or it is a defect of policyd.
+    """The result of one invocation: success; ``failures``; or an ``error`` that left the tree
+    unchanged, because an answer is missing (Unanswered), the request is refused (StatusError), or
+    policyd has a defect.
     """
     cdef readonly bint again        # in the second round
-    cdef readonly bint passed_over  # only errors of its matchConditions count
-    cdef readonly bint invoked      # its matchConditions hold, and it is not passed over
+    cdef readonly bint passed_over  # only errors of its matchConditions matter
+    cdef readonly bint invoked      # its matchConditions hold, and it is not skipped
     cdef readonly list failures     # None: there are none
     cdef readonly object error
     cdef readonly object before     # the tree
@@ -163,8 +163,8 @@ cdef class MutationOutcome:
 
 @cython.final
 cdef class MutationRun:
-    """One round of mutations. ``saw`` are the trees before the invocations of the first round that
-    may be reinvoked, by key; None in the first round itself, which collects them as ``seen``.
+    """One round of mutations. ``saw`` has, by key, the trees before those invocations of the first
+    round that may be repeated; None in the first round, which collects them as ``seen``.
     """
     cdef MutatedTree tree
     cdef ChangeLog log
@@ -174,7 +174,7 @@ cdef class MutationRun:
     cdef dict saw
     cdef readonly dict seen
     cdef bint watched
-    cdef readonly MutationOutcome outcome   # of the direct policy that ``direct`` stopped at
+    cdef readonly MutationOutcome outcome   # of the direct policy at which ``direct`` stopped
     cdef Hit hit                    # the last one, and its view
     cdef TreeView view
     #: outcome: MutationOutcome | None
@@ -197,9 +197,9 @@ cdef class MutationRun:
 
     def direct(self, list found not None, Py_ssize_t at):
         #: (list[Any], int) -> int
-        """Invoke the direct policies from ``at`` on. Return the index of the first that is no match
-        of a direct policy (a plain tuple), or whose ``outcome`` the caller has to settle; their
-        number if there is none.
+        """Invoke the direct policies from ``at`` on. Return the index of the first match of another
+        policy (a plain tuple) or of the first ``outcome`` that the caller must settle, or the
+        number of matches.
         """
         cdef MutationInvocation invocation
         cdef Hit hit
@@ -219,11 +219,13 @@ cdef class MutationRun:
         self, MutationInvocation invocation not None, TreeView view not None, int64_t deadline
     ):
         #: (MutationInvocation, TreeView, int) -> MutationOutcome | None
-        """Invoke one policy. None: it would change nothing, because it saw the same tree before."""
+        """Invoke one policy. Returns None if it saw the same tree before, and so would change
+        nothing.
+        """
         return self.invoked(invocation, view, None, deadline)
 
     cdef bint settled(self, object policy, MutationInvocation invocation, Hit hit) except -1:
-        """Invoke a direct policy, and note its change; False if the caller has to settle it."""
+        """Invoke a direct policy and note its change; False if the caller must settle it."""
         cdef MutationOutcome outcome = self.invoked(invocation, None, hit, self.cut)
         cdef list operations = self.tree.operations
         if outcome is None:
@@ -231,7 +233,7 @@ cdef class MutationRun:
         if outcome.failures is None and outcome.error is None:
             if outcome.after is outcome.before:
                 return True
-            # With several mutations of one policy, only all together are its change.
+            # The change of a policy is the change by all of its mutations together.
             if self.tree.changes == 1 and not self.log.suspects(operations):
                 try:
                     self.log.add(policy, operations, outcome.before, outcome.after)
@@ -340,5 +342,5 @@ cdef class MutationRun:
             return 0
         if view.lens is not None:
             after = view.lens.changed(now, seen, after)
-        problem = tree.accepted(after)
+        problem = tree.accept(after)
         return 0 if problem is None else outcome.fail(f"the mutation makes {problem}")

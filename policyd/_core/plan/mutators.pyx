@@ -1,12 +1,12 @@
-"""Applies the value of a mutation's expression where nothing is wrong: most are a few fields of the
-object and of the items of its lists.
+"""Applies valid values of mutation expressions: most set a few fields of the object and of its
+lists' items.
 """
 
 cimport cython
 
 from policyd._core.json.sizes cimport value_bytes
 from policyd._core.patch.containers cimport segments
-from policyd._core.patch.json_patch cimport PatchOperation, operations_in, patched
+from policyd._core.patch.json_patch cimport PatchOperation, apply, operations_in
 from policyd._core.schema.merge cimport Edit, merge_value, new_edit
 from policyd._core.schema.list_items cimport ABSENT
 from policyd._core.schema.problems cimport value_problems
@@ -19,13 +19,13 @@ from policyd._core.values.mutation_json import ConversionError
 
 
 cdef class DirectMutator:
-    """The direct form of one kind of mutation; its general form (``policyd.mutation.kind.Mutator``)
-    says what is wrong where this one cannot.
+    """The direct form of one kind of mutation. The general form (``policyd.mutation.kind.Mutator``)
+    reports errors.
     """
 
     cdef object applied(self, object value, dict obj, Field root, ReadTrees sources, Edits edits):
-        """The changed object, not decoded yet, and ``edits`` learns what changed; or ``obj``
-        itself. None: it is for the general form. Raises MutationError.
+        """The changed object, not yet decoded, or ``obj`` itself; notes the changes in ``edits``.
+        None: the general form must apply the value. Raises MutationError.
         """
         raise TypeError(f"{type(self).__name__} applies nothing")
 
@@ -39,7 +39,7 @@ cdef class DirectPatch(DirectMutator):
         if type(value) is not list:
             return None
         operations = operations_in(value, sources, None)
-        after = patched(operations, obj)
+        after = apply(operations, obj)
         if after is obj:
             return obj
         if type(after) is not dict or "metadata" not in <dict>after:
@@ -94,19 +94,18 @@ cdef class DirectConfiguration(DirectMutator):
 
 
 cdef enum:
-    ROOM = 500_000  # bytes of JSON; what may be larger is counted first, by the general form
+    ROOM = 500_000  # bytes of JSON; the general form counts values that may be larger first
     BYTES_A_CHARACTER = 6  # of a string in JSON, at most
     BYTES_A_VALUE = 32  # of a number, and of quotes and separators
 
 
 class _NotDirect(Exception):
-    """The value is for the general form."""
+    """The general form must apply the value."""
 
 
 cdef dict configured(StructValue value, dict live, Field root, ReadTrees sources, Edits edits):
-    """The object that a value makes of ``live``, not decoded yet, and ``edits`` learns what
-    changed. ``live`` itself if nothing changes; None if something is wrong: the general form says
-    what.
+    """Merge a value into ``live``: the new object, not yet decoded, or ``live`` itself; notes the
+    changes in ``edits``. None if something is wrong, which the general form reports.
     """
     cdef _Configured change = _Configured.__new__(_Configured)
     cdef dict fields = value.fields
@@ -126,12 +125,12 @@ cdef bint is_scalar(object kind):
 
 @cython.final
 cdef class _Configured:
-    """One change. Fields of structs and entries of maps are merged where they are, also in the
-    items of a list that the value names in its order; all others are converted and then merged.
+    """One change. Merges fields of structs and entries of maps in place, also in the items of a
+    list that the value names in list order. Converts all other values and then merges them.
     """
     cdef Edits edits
     cdef ReadTrees sources
-    cdef Py_ssize_t room    # bytes that the value may have yet
+    cdef Py_ssize_t room    # bytes that the value may still have
 
     cdef dict struct(self, StructValue value, str expected, dict live, SchemaType type):
         if value.type_name != expected or type.decoding != STRUCT:
@@ -169,7 +168,7 @@ cdef class _Configured:
     cdef object member(
         self, str name, object item, object before, str expected, Field field, SchemaType type
     ):
-        """The new value of the member ``before``."""
+        """The new value of a member whose value is ``before``."""
         cdef object kind = kind_of(item), place
         if is_scalar(kind):
             self.check(
@@ -208,7 +207,8 @@ cdef class _Configured:
         return 0
 
     cdef list items(self, list given, str expected, list live, SchemaType type):
-        """The items of a list of which each is given, under the same key and in the same order."""
+        """The items of a list if the value names each of them, by the same keys in the same order.
+        """
         cdef list out = live
         cdef Edit last = None
         cdef Py_ssize_t at
@@ -242,7 +242,7 @@ cdef bint same_items(list given, list live, SchemaType type):
         wanted = (<StructValue>given[at]).fields.get(key)
         if kind_of(name) is not str or not <str>name or name == default:
             return False
-        # A name that comes twice is no key.
+        # A repeated name identifies no item.
         if kind_of(wanted) is not str or name != wanted or name in names:
             return False
         names.add(name)

@@ -14,5 +14,5 @@ cdef class BoundOverlay:
     cdef object applied(self, object obj, OverlayRun work)
 
 
-# The state before evaluation. For an overlay with expressions, set the activation too.
+# The state before evaluation. For an overlay with expressions, also set the activation.
 cdef OverlayRun run_of(BoundOverlay overlay, int64_t deadline, Edits edits)

@@ -1,8 +1,8 @@
 """Applies overlays: the merge of server-side apply, and conditions, expressions and removals.
 
 ``policyd.mutation.overlays.binding`` creates a tree of changes, bound to one kind, when a policy is
-loaded. The tree and the objects it is applied to are immutable: the result shares unchanged values
-with the input. Lists are changed by key, item by item, or as a whole.
+loaded. The tree and its input are immutable: the result shares unchanged values with the input.
+Lists change by key, item by item, or as a whole.
 """
 
 cimport cython
@@ -49,7 +49,7 @@ cdef class RemovalChange(OverlayChange):
 
 @cython.final
 cdef class ComputedChange(OverlayChange):
-    """``${...}`` alone: the value of the expression is merged as if it were a literal."""
+    """``${...}`` alone: merges the value of the expression like a literal."""
     cdef OverlayExpression expression
     cdef SchemaType type
     cdef str path
@@ -110,7 +110,7 @@ cdef class StringChange(OverlayChange):
 cdef class MapChange(OverlayChange):
     """Keys that are merged one by one. ``added``: only if the key is missing (or null).
 
-    ``empty``: the overlay has ``{}``, which is written if there is no map.
+    ``empty``: the overlay has ``{}``, which is written if the object has no map.
     """
     cdef tuple names
     cdef tuple changes
@@ -153,7 +153,7 @@ cdef class MapChange(OverlayChange):
 
 @cython.final
 cdef class BoundOverlay:
-    """A whole overlay. ``expressions`` is their number."""
+    """A whole overlay. ``expressions`` is the number of its expressions."""
     def __init__(self, OverlayScope scope not None, OverlayChange change not None, expressions=0):
         #: (OverlayScope, OverlayChange, int) -> None
         self.scope = scope
@@ -209,12 +209,6 @@ cdef OverlayChange change_of(object value, SchemaType type):
     return FixedChange(without_nulls(value))
 
 
-def settled(value):
-    #: (Any) -> Any
-    """A constant of an overlay as it is written into objects: without null keys."""
-    return without_nulls(value)
-
-
 cdef enum:
     ITEM = 10  # units of work (10 ns) per item of a list where all items are checked
 
@@ -223,7 +217,7 @@ cdef enum:
 cdef class ItemChange(OverlayChange):
     """An item of a list, found by its merge key and added if it is missing.
 
-    ``key`` is None if it contains an expression: the new item's key is used then.
+    ``key`` is None if it contains an expression: then the new item's key is used.
     """
     cdef OverlayChange change
     cdef object key
@@ -238,7 +232,7 @@ cdef class ItemChange(OverlayChange):
 
 
 cdef object key_of(ItemChange item, SchemaType type, OverlayRun work):
-    """The key; ABSENT if there is no item because its expression has no value."""
+    """The key; ABSENT if its expression has no value, so that there is no item."""
     if item.key is not None:
         return item.key
     made = item.change.merged(ABSENT, work)
@@ -247,9 +241,9 @@ cdef object key_of(ItemChange item, SchemaType type, OverlayRun work):
 
 @cython.final
 cdef class EachItemChange:
-    """A change of every item for which the conditions hold and which has the key, if given."""
+    """A change of every item that fulfils the conditions and has the key, if given."""
     cdef OverlayScope scope
-    cdef OverlayChange change      # None: the items are removed
+    cdef OverlayChange change      # None: removes the items
     cdef ItemChange key
 
     def __init__(self, OverlayScope scope not None, OverlayChange change, ItemChange key=None):
@@ -275,17 +269,17 @@ cdef class EachItemChange:
                     edit = new_edit(len(out), False, work.edits.take(), edit)
                     item = after
             out.append(item)
-        # Without a change, items are removed.
+        # An entry without a change removes the items.
         work.edits.latest = None if self.change is None else of_items(edit, items, out, type)
         return items if same_items(items, out) else out
 
 
 @cython.final
 cdef class ListChange(OverlayChange):
-    """A list whose items are changed one by one: first ``items`` by key, then ``each``.
+    """A list whose items change one by one: first ``items`` by key, then ``each``.
 
-    ``removed`` are items to remove, with their keys only. ``prepends``: new items go before those
-    of the live list, not after them.
+    ``removed`` has the keys of items to remove. ``prepends``: new items go before the live items,
+    not after them.
     """
     cdef SchemaType type
     cdef tuple items
@@ -316,7 +310,7 @@ cdef class ListChange(OverlayChange):
         for each in self.each:
             after = each.applied(out, self.type, work)
             if after is not out:
-                # An Edit is of one change.
+                # An Edit describes a single change.
                 edit = work.edits.take() if out is before else None
                 out = after
         work.edits.latest = edit if kind_of(live) is list else None
@@ -354,7 +348,7 @@ cdef class ListChange(OverlayChange):
 
 @cython.final
 cdef class WholeListChange(OverlayChange):
-    """A list with expressions that replaces the live list as a whole.
+    """A list with expressions that replaces the whole live list.
 
     ``appends``: its items are added at the end instead, unless the live list has an equal one;
     ``prepends``: likewise at the beginning.
@@ -391,9 +385,3 @@ cdef bint has_item(list items, object value, OverlayRun work) except -1:
         if same(item, value, True, 0):
             return True
     return False
-
-
-def key_in(item, SchemaType type not None):
-    #: (Any, SchemaType) -> Any
-    """The merge key of an item of a list of this type. Raises MergeError."""
-    return item_key(item, type)

@@ -1,4 +1,4 @@
-"""What the changes of an overlay share while it is applied."""
+"""The state that the changes of an overlay share while it is applied."""
 
 from libc.stdint cimport int64_t
 
@@ -10,10 +10,10 @@ from policyd._core.schema.merge cimport Edits
 cdef class OverlayRun:
     cdef Activation conditions_activation
     cdef Activation activation      # None for an overlay without expressions
-    cdef int64_t budget             # of all expressions together
+    cdef int64_t budget             # for all expressions together
     cdef list values                # by OverlayExpression.number; ABSENT: not evaluated yet
     cdef Py_ssize_t room            # bytes that expressions may still write into the object
-    cdef Edits edits                # what the latest change changed
+    cdef Edits edits                # the edits of the latest change
 
     # Raises OverlayError if there is no room for the value.
     cdef int write(self, object value) except -1

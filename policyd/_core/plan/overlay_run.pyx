@@ -21,7 +21,7 @@ class OverlayError(Exception):
 
 @cython.final
 cdef class OverlayRun:
-    """One application of an overlay: its budget, and the values of its expressions so far.
+    """One application of an overlay: its budget and the values of its expressions so far.
 
     ``conditions_activation`` has the deadline for the conditions, which spend no budget.
     """
@@ -66,7 +66,7 @@ cdef class OverlayScope:
         self.conditions = tuple(conditions)
 
     cdef bint holds(self, object value, OverlayRun work) except -1:
-        """Whether all conditions hold. A missing map is treated as an empty map."""
+        """Whether all conditions hold. A missing map counts as an empty map."""
         cdef Pattern pattern
         for path, pattern in self.conditions:
             place = value

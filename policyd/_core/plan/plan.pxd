@@ -1,4 +1,4 @@
-"""The common part of validating and mutating policies: variables, matchConditions, budgets."""
+"""What validating and mutating policies share: variables, matchConditions, budgets."""
 
 from libc.stdint cimport int64_t
 
@@ -24,24 +24,24 @@ cdef str LATE  # the message if the deadline passed before the policy was evalua
 cdef class Subject:
     cdef readonly object object
     cdef readonly object old_object
-    cdef AdmissionRequest sent      # with the hit, what both requests are made of at first use
+    cdef AdmissionRequest sent      # both requests are built from it and the hit at first use
     cdef Hit hit
     cdef object made_request
     cdef object made_conditions
     cdef readonly object namespace_object
     cdef readonly object authorizer
-    cdef readonly object reads      # gives what a read shows, or None
+    cdef readonly object reads      # returns the result of a read, or None
     cdef readonly str within
     cdef readonly str unreadable
     cdef list roots                 # the first slots of every policy, without request and params
     cdef Activation last            # of the policy that was evaluated last
-    cdef dict shared                # values of variables that several validating policies have
-    cdef TypedValues typed          # which of the values are Go's, for policies that see those
+    cdef dict shared                # values of variables that several validating policies share
+    cdef TypedValues typed          # which values are Go's, for policies that see Go values
 
     cdef object seen_request(self)
     cdef object seen_by_conditions(self)
     cdef int make_requests(self) except -1
-    cdef Subject seen_with(self, object object)
+    cpdef Subject seeing(self, object object)
 
 
 cdef class Frame:
@@ -53,7 +53,7 @@ cdef class Frame:
     cdef tuple params_kind   # group, version and kind of params
     cdef int authorizer      # slots, or -1
     cdef int request_resource
-    cdef readonly tuple reads  # slots of reads.NAME, its read, whether it is only read by key
+    cdef readonly tuple reads  # (slot of reads.NAME, its read, whether it is only read by key)
     cdef readonly int variables
 
 

@@ -1,4 +1,4 @@
-"""The common part of validating and mutating policies: variables, slots, matchConditions, budgets.
+"""What validating and mutating policies share: variables, slots, matchConditions, budgets.
 
 Order, budgets and outcomes are the same as in Kubernetes (k8s.io/apiserver,
 admission/plugin/cel/condition.go and admission/plugin/webhook/matchconditions).
@@ -38,7 +38,7 @@ cdef str RESOURCE = shared_key("resource")
 cdef str REQUEST_RESOURCE = shared_key("requestResource")
 
 cdef enum:
-    MAX_ERROR_CHARS = 4096  # of one error: it may quote a key or value of megabytes
+    MAX_ERROR_CHARS = 4096  # of one error, which may quote a key or value of megabytes
 
 cdef str OUT_OF_BUDGET = (
     "validation failed due to running out of cost budget, no further validation rules will be run"
@@ -66,16 +66,15 @@ cdef enum:
 
 @cython.final
 cdef class Subject:
-    """The view that policies have of a request. Policies with the same view share one Subject.
+    """A request as policies see it. Policies that see it alike share one Subject.
 
     ``conditions_request`` is ``request`` as matchConditions see it (with the original resource).
-    ``namespace_object`` may be a function; it is called when a policy needs the value and returns
-    it or raises Unanswered. ``authorizer`` checks access for the variable of that name (see
-    ``lib/authz.pxd``); None: there is none. ``within`` is the path of the object in the object of
-    the request ("" or the path of a pod template). ``reads`` is called with each read that a policy
-    uses, and whether it is only read by key, and returns its list, map or CelError. ``unreadable``
-    says why the review cannot be evaluated ("": it can): each policy that matches fails once its
-    matchConditions hold.
+    ``namespace_object`` may be a function, which is called when a policy needs the value and
+    returns it or raises Unanswered. ``authorizer`` is the backend of the variable of that name (see
+    ``lib/authz.pxd``), or None. ``within`` is the path of the object in the request's object ("" or
+    the path of a pod template). ``reads`` takes a read that a policy uses, and whether it is only
+    read by key, and returns its list, map or CelError. ``unreadable`` says why the review cannot be
+    evaluated ("": it can): each matching policy fails once its matchConditions hold.
     """
 
     def __init__(
@@ -126,7 +125,7 @@ cdef class Subject:
     cdef int make_requests(self) except -1:
         cdef dict shown = self.sent.shown()
         cdef dict request = with_name(shown, KIND, KIND, self.hit.kind)
-        # matchConditions see the resource of the request, everything else the matched one.
+        # matchConditions see the request's resource, all other expressions the matched resource.
         resource = shown[REQUEST_RESOURCE]
         self.made_conditions = request
         if shown[RESOURCE] != resource:
@@ -135,12 +134,8 @@ cdef class Subject:
         self.sent = None
         return 0
 
-    def seeing(self, object):
+    cpdef Subject seeing(self, object object):
         #: (Any) -> Subject
-        """A copy with another ``object``."""
-        return self.seen_with(object)
-
-    cdef Subject seen_with(self, object object):
         """The same subject with another object."""
         cdef Subject other = Subject.__new__(Subject)
         other.object = object
@@ -244,7 +239,7 @@ cdef class Frame:
 cdef object run(Program program, Activation act, int64_t* budget):
     """The value or CelError of one expression.
 
-    The budget is reduced by its cost and by the cost of the variables that it is the first to use.
+    Reduces the budget by its cost and the cost of the variables that it uses first.
     """
     try:
         value = program.run(act)
@@ -285,7 +280,7 @@ cdef class Plan:
         return self.reading(fresh(slots, PER_CALL_LIMIT, deadline), subject)
 
     cdef Activation reading(self, Activation act, Subject subject):
-        """The activation, which says what of the subject's values is Go's."""
+        """The activation, which knows which of the subject's values are Go's."""
         if self.frame.typed:
             if act.typing is not subject.typed:
                 act.typing = subject.typed
@@ -296,7 +291,7 @@ cdef class Plan:
         return act
 
     cdef int fill(self, list slots, Subject subject, object params) except -1:
-        """Set the roots that this policy sees beside the objects."""
+        """Set the roots that this policy sees besides the objects."""
         slots[PARAMS] = params
         if self.frame.sees_request:
             slots[REQUEST] = subject.seen_request()
@@ -311,7 +306,7 @@ cdef class Plan:
         return 0
 
     cdef Activation next_activation(self, Subject subject, object params, int64_t deadline):
-        """Do the same as ``activation`` with the one of the policy before, which has ended."""
+        """Like ``activation``, but reuse the previous policy's, whose evaluation has ended."""
         cdef Activation act = subject.last
         cdef Py_ssize_t size = ROOTS_COUNT + len(self.frame.others), i
         if act is None or len(act.slots) < size:
@@ -336,7 +331,7 @@ cdef class Plan:
         return 0
 
     cdef object matched(self, Activation act, Subject subject):
-        """Whether the matchConditions hold: True, False, or their errors. One false beats errors.
+        """Whether the matchConditions hold: True, False, or their errors. One False beats errors.
 
         matchConditions have no namespaceObject, and see the resource that the client named.
         """
@@ -368,7 +363,7 @@ cdef class Plan:
 
 
 cdef class PlannedPolicy:
-    """The direct form of a policy, which the core reads for each request.
+    """The direct form of a policy, which the core reads on each request.
 
     ``direct_validation`` is (ValidationPlan, params), ``direct_mutation`` a MutationInvocation;
     None: it has no such form.

@@ -1,4 +1,4 @@
-"""Which values that expressions read are Go's structs, maps and lists (Kubernetes 1.37)."""
+"""Which values that expressions read are Go structs, maps and lists (since Kubernetes 1.37)."""
 
 from policyd._core.values.activation cimport Activation, Typing
 
@@ -6,10 +6,10 @@ from policyd._core.values.activation cimport Activation, Typing
 cdef class TypedValues(Typing):
     cdef object types       # the Go types of kinds
     cdef tuple kind         # group, version and kind of object and oldObject
-    cdef dict known         # by the id of each container that was found: its schema.types.Field
-    cdef tuple roots        # None: the slots of the activation; otherwise these, and their kinds
+    cdef dict known         # the schema.types.Field of each container, by its id
+    cdef tuple roots        # None: the slots of the activation; else these, and their kinds
     cdef list found         # the roots whose containers are known, which keeps their ids
-    cdef bint plain_object  # object is read as JSON, and the same of oldObject
+    cdef bint plain_object  # whether object and oldObject are read as JSON
     cdef bint plain_old
 
     cdef int read_as(self, bint plain_object, bint plain_old) except -1

@@ -1,10 +1,10 @@
-"""Which values that expressions read are Go's structs, maps and lists.
+"""Which values that expressions read are Go structs, maps and lists.
 
 Since Kubernetes 1.37 the API server reads objects and params of built-in kinds, ``request`` and
-``namespaceObject`` from Go's values (k8s.io/apiserver, cel/common/valuesschemalesstyped.go). Most
-expressions see no difference: the fields are the JSON's. Only a few operations need the
-form of a list or map, such as ``==`` of two structs. Then the trees that the expressions see are
-walked once, and the identity of each list and map decides.
+``namespaceObject`` from Go values (k8s.io/apiserver, cel/common/valuesschemalesstyped.go). Most
+expressions see no difference: the fields are the same as in JSON. Only a few operations, such as
+``==`` of two structs, depend on the form of a list or map. They walk the trees that the expressions
+see once; then the identity of a list or map determines its form.
 """
 
 cimport cython
@@ -27,7 +27,7 @@ cdef enum:  # the slots of the roots
 cdef tuple REQUEST_KIND = ("admission.k8s.io", "v1", "AdmissionRequest")
 cdef tuple NAMESPACE = ("", "v1", "Namespace")
 cdef str QUANTITY = "resource.Quantity"
-# Types of any JSON, of which Go compares the bytes.
+# Types that hold any JSON; Go compares their bytes.
 cdef frozenset RAW = frozenset(("runtime.RawExtension", "v1.FieldsV1", "v1.JSON"))
 
 
@@ -40,7 +40,7 @@ cdef TypedValues typed_values(object types, tuple kind):
 
 @cython.final
 cdef class TypedValues(Typing):
-    """The values of one request as some of its policies see them."""
+    """The values of one request as a group of policies sees them."""
 
     cdef Form form(self, Activation act, object container) except *:
         cdef Field field
@@ -58,7 +58,7 @@ cdef class TypedValues(Typing):
     cdef bint same(self, Activation act, dict left, dict right) except -1:
         cdef Field one = self.known[<uintptr_t><void*>left]
         cdef Field other = self.known[<uintptr_t><void*>right]
-        # A type may be copied for a place with its own map type.
+        # A place with its own map type has a copy of the type.
         return one.type.fields is other.type.fields and same_members(act, left, right, one.type)
 
     cdef int read_as(self, bint plain_object, bint plain_old) except -1:
@@ -69,12 +69,12 @@ cdef class TypedValues(Typing):
         return 0
 
     cdef int note_roots(self, Activation act) except -1:
-        """Note the containers of what the expression sees, each once."""
+        """Note the containers of all values that the expression sees, each once."""
         if self.known is None:
             self.known, self.found = {}, []
             self.note_objects(act)
         if self.roots is None:
-            # These may be made later than the others, and differ between policies.
+            # These may be created later than the others, and differ between policies.
             self.note_root(act.slots[REQUEST], REQUEST_KIND)
             self.note_root(act.slots[NAMESPACE_OBJECT], NAMESPACE)
             self.note_root(act.slots[PARAMS], act.params_kind)
@@ -92,7 +92,7 @@ cdef class TypedValues(Typing):
         return 0
 
     cdef int note_root(self, object value, tuple kind) except -1:
-        """Note the containers of a value, unless it is of a custom kind (None: of none)."""
+        """Note the containers of a value, unless its kind is custom (None: no kind)."""
         cdef Field field
         if kind_of(value) is not dict or kind is None or <uintptr_t><void*>value in self.known:
             return 0
@@ -104,7 +104,7 @@ cdef class TypedValues(Typing):
 
 
 cdef int note(object value, Field field, dict known) except -1:
-    """Add the containers of a value that are of Go's types."""
+    """Add the containers in a value that have Go types."""
     cdef SchemaType type = field.type
     cdef Field member
     if kind_of(value) is dict:
@@ -145,7 +145,7 @@ cdef bint same_members(Activation act, dict left, dict right, SchemaType type) e
 
 
 cdef bint same_value(Activation act, object left, object right, Field field) except -1:
-    """Whether two values are equal in a field; None: of a type that is not known."""
+    """Whether two values are equal in a field; None: its type is unknown."""
     cdef SchemaType type
     cdef Py_ssize_t at
     if left is right:

@@ -16,7 +16,7 @@ cdef class ValidationOutcome:
     cdef readonly dict fields
     cdef readonly bint timed_out
     cdef readonly bint whole
-    cdef dict places        # the places where patterns do not fit, by index
+    cdef dict places        # reports of the patterns that do not fit, by index
 
     cdef bint empty(self)
     cdef int misfit(self, Py_ssize_t index, PatternReport report, str reason) except -1

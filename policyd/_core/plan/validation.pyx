@@ -1,7 +1,7 @@
 """Evaluates one validating policy for one request: validations, messages, audit annotations.
 
-A plan is created once, when the policy is loaded, and is immutable; a run is one call. Outcomes are
-the same as in k8s.io/apiserver, admission/plugin/policy/validating/validator.go.
+A plan is created when the policy is loaded, and is immutable; a run is one call. Outcomes follow
+k8s.io/apiserver, admission/plugin/policy/validating/validator.go.
 """
 
 cimport cython
@@ -41,7 +41,7 @@ cdef class PlannedValidation:
     cdef readonly Program message_program
     cdef readonly str message
     cdef readonly str reason
-    cdef readonly str field          # what the expression reads of the object, as a path
+    cdef readonly str field          # the path in the object that the expression reads
     #: program: Program | None
     #: pattern: Pattern | None
     #: message_program: Program | None
@@ -71,13 +71,13 @@ cdef class PlannedValidation:
 
 @cython.final
 cdef class ValidationOutcome:
-    """The result of a plan that is more than a plain admit.
+    """The result of a plan, unless it simply admits the request.
 
     ``failures`` are (index, message, reason, is_error); ``annotations`` are (key, value);
     ``annotation_errors`` deny regardless of the actions; ``ignored`` are errors that failurePolicy
-    Ignore admits; ``whole``: the failure is an error of the policy, and of none of its validations.
-    ``lifted`` are the indexes of the failures that exceptions lift. ``fields`` are
-    the paths of the fields that failures are about, by index, where they are known.
+    Ignore admits; ``whole``: the failure is an error of the policy, not of a validation. ``lifted``
+    has the indexes of the failures that exceptions lift. ``fields`` has, by index, the path of the
+    field that a failure is about, if known.
     """
     #: failures: list[tuple[int, str, str, bool]]
     #: annotations: list[tuple[str, str]]
@@ -135,7 +135,7 @@ cdef str validation_error(PlannedValidation validation, CelError error):
 
 
 cdef object fit(Pattern pattern, Subject subject, Activation act):
-    """True, the report of the places that do not fit, or the CelError in place of the object.
+    """True, the report of places that do not fit, or the CelError that replaces the object.
 
     Patterns use no budget: their cost is limited by their size and the object's.
     """
@@ -150,7 +150,7 @@ cdef object fit(Pattern pattern, Subject subject, Activation act):
         raise TimedOut(str(exceeded)) from None
     try:
         return pattern.explanation(value, subject.within, act)
-    except DeadlineExceeded:  # no time left to find the places
+    except DeadlineExceeded:  # no time is left to find the places
         return PatternReport.saying("the object does not fit the pattern", "")
 
 
@@ -173,8 +173,7 @@ cdef class ValidationPlan(Plan):
         Plan.__init__(self, conditions, frame, fail, counters)
         self.validations = tuple(validations)
         self.annotations = tuple(annotations)
-        # Each message costs at most the limit, and so does each variable that it is the first to
-        # use.
+        # Each message costs at most the limit, as does each variable that it uses first.
         messages = sum(
             1 for v in self.validations if (<PlannedValidation?>v).message_program is not None
         )
@@ -182,7 +181,7 @@ cdef class ValidationPlan(Plan):
 
     def run(self, Subject subject not None, object params, int64_t deadline, exempt):
         #: (Subject, Any, int, Container[int]) -> ValidationOutcome | None
-        """Evaluate the policy: a ValidationOutcome, or None for a plain admit, which is counted.
+        """Evaluate the policy: a ValidationOutcome, or None if it simply admits; counts the latter.
 
         ``deadline`` is a time of perf_counter_ns (0: none), ``exempt`` contains the indexes of the
         validations that exceptions lift.
@@ -192,8 +191,8 @@ cdef class ValidationPlan(Plan):
 
     def violated(self, Subject subject not None, object params, int64_t deadline):
         #: (Subject, Any, int) -> frozenset[int | str]
-        """What fails or errs: the indexes of validations, and the texts of errors that are of no
-        validation. Counts the time, but no decision; a passed deadline is no violation.
+        """Find violations: the indexes of failing validations, and the texts of errors outside of
+        them. Counts the time, but no decision; a passed deadline is not a violation.
         """
         cdef int64_t started = now()
         cdef ValidationOutcome outcome = None
@@ -208,7 +207,7 @@ cdef class ValidationPlan(Plan):
     cdef ValidationOutcome timed(
         self, Subject subject, object params, int64_t deadline, object exempt, int64_t* clock
     ):
-        """``run`` of a policy that starts at the time ``clock``, which is set to its end."""
+        """``run`` from the time ``clock``; sets ``clock`` to the end."""
         cdef int64_t started = clock[0]
         cdef ValidationOutcome outcome
         if deadline and started > deadline:
@@ -222,7 +221,7 @@ cdef class ValidationPlan(Plan):
         return outcome
 
     cdef ValidationOutcome late(self, ValidationOutcome outcome, str text):
-        """Add the error of the deadline. Validations that were false before it remain failures."""
+        """Add the error of the deadline. Validations that were already false remain failures."""
         if outcome is None:
             outcome = ValidationOutcome.__new__(ValidationOutcome)
         outcome.timed_out = True
@@ -231,7 +230,7 @@ cdef class ValidationPlan(Plan):
         return outcome
 
     cdef int error(self, ValidationOutcome outcome, Py_ssize_t index, str text) except -1:
-        """Add an evaluation error, as failurePolicy demands."""
+        """Add an evaluation error, as failurePolicy requires."""
         if self.fail:
             outcome.failures.append((index, text, "Invalid", True))
         else:
@@ -239,13 +238,12 @@ cdef class ValidationPlan(Plan):
         return 0
 
     cdef int whole(self, ValidationOutcome outcome, str text) except -1:
-        """Add an error of the whole policy; Kubernetes reports it as one of the first validation.
-        """
+        """Add an error of the whole policy; Kubernetes reports it for the first validation."""
         outcome.whole = True
         return self.error(outcome, 0, text)
 
     cdef int settle(self, ValidationOutcome outcome) except -1:
-        """Set the static message of every failure that has none yet."""
+        """Set the static message of every failure that has no message yet."""
         cdef Py_ssize_t i
         for i in range(len(outcome.failures)):
             index, text, reason, is_error = outcome.failures[i]
@@ -258,7 +256,7 @@ cdef class ValidationPlan(Plan):
     cdef ValidationOutcome evaluate(
         self, Subject subject, object params, int64_t deadline, object exempt
     ):
-        """Evaluate everything. A ValidationOutcome is created only if it is needed."""
+        """Evaluate everything. Creates a ValidationOutcome only if needed."""
         cdef ValidationOutcome outcome = None
         cdef Activation act = self.next_activation(subject, params, deadline)
         cdef int64_t budget = POLICY_BUDGET
@@ -291,7 +289,7 @@ cdef class ValidationPlan(Plan):
         except TimedOut as late:
             return self.late(outcome, str(late))
         except Stopped as stopped:
-            # Kubernetes returns one decision for the whole policy: earlier results are dropped.
+            # Kubernetes returns one decision for the whole policy and drops earlier results.
             outcome = ValidationOutcome.__new__(ValidationOutcome)
             self.whole(outcome, str(stopped))
         return None if outcome is None or outcome.empty() else outcome
@@ -337,7 +335,7 @@ cdef class ValidationPlan(Plan):
         """Evaluate messageExpressions with the rest of the budget and new variables.
 
         Kubernetes also evaluates messages of validations that hold. This matters only if the budget
-        could be exceeded: then every validation that is not an error becomes one.
+        could be exceeded, which turns every validation that is not an error into one.
         """
         cdef bint all_of_them = budget < self.messages_bound
         cdef PlannedValidation validation

@@ -1,4 +1,4 @@
-"""Finds the matches of a regular expression in a string, all of them in linear time."""
+"""Finds all matches of a regular expression in a string, in linear time."""
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
 
@@ -18,15 +18,15 @@ cdef class Backtracking:
     cdef int64_t room      # of the stack
     cdef int64_t depth
     cdef int64_t end      # of the match that was found
-    # The characters of the text that are not ASCII, in order. ``table`` has a bit per set and one
-    # of them: whether it is in the set.
+    # The characters of the text beyond ASCII, in order. ``table`` has a bit per set and such
+    # character: whether the set has it.
     cdef str others
     cdef int other_kind
     cdef void *other_data
     cdef int64_t other_count
     cdef bytearray table_bits  # owner of ``table``
     cdef uint8_t *table
-    cdef uint32_t last_char    # the last one that was looked up, and its place
+    cdef uint32_t last_char    # the last character that was looked up, and its place
     cdef int64_t last_place
 
     cdef int64_t next(self, Activation act, int64_t at) except -2

@@ -1,13 +1,12 @@
-"""Backtracking over the program of a regular expression, in the order of preference of RE2 and Go
-(leftmost, then the first alternative), with a memory of what failed.
+"""Backtracks over the program of a regular expression, with the preferences of RE2 and Go
+(leftmost, then the first alternative), and remembers failures.
 
-A search that looks far ahead in vain, such as ``0*1|0`` in a long row of zeros, would do it again
-for every match: quadratic time in RE2 and Go. Whether a match can be completed from an instruction
-and a position does not depend on where the search began, so each pair is tried once for all
-matches.
+RE2 and Go may look far ahead in vain for every match, which takes quadratic time: ``0*1|0`` in a
+long row of zeros. But whether an instruction at a position leads to a match does not depend on
+where the search began, so each such pair is tried only once for all matches.
 
-The program knows which ASCII characters a set has. Other characters are looked up in a table, which
-is made of those that the string has: RE2 decides for each set.
+The program knows which ASCII characters a set has. For other characters there is a table of those
+in the string, which RE2 fills for each set.
 """
 
 cimport cython
@@ -33,13 +32,13 @@ cdef enum:
     BLOCK = 1 << 14      # pairs between two reads of the clock
     PAIRS_A_UNIT = 4
     ASCII = 128
-    LEARNING = 1 << 16   # characters of which the different ones are taken between two reads
+    LEARNING = 1 << 16   # characters searched for different ones between two reads
     CHARACTERS_A_UNIT = 2
     CLASS = 25_000       # units of work to compile a Unicode class
 
 
 cdef Backtracking backtracking(Activation act, Dfa dfa, str text):
-    """None if the memory would be too large."""
+    """Returns None if it would need too much memory."""
     cdef int64_t pairs = <int64_t> dfa.length * (len(text) + 1)
     if pairs > MAX_PAIRS:
         return None
@@ -57,7 +56,7 @@ cdef Backtracking backtracking(Activation act, Dfa dfa, str text):
 
 
 cdef str beyond_ascii(Activation act, str text):
-    """The different characters of a string that are not ASCII, in order."""
+    """The different characters of a string beyond ASCII, in order."""
     cdef Py_ssize_t start
     cdef set found = set()
     for start in range(0, len(text), LEARNING):
@@ -68,14 +67,14 @@ cdef str beyond_ascii(Activation act, str text):
 
 @cython.final
 cdef class Backtracking:
-    """The search of one string. ``failed`` has a bit per position and instruction: whether no match
-    can be completed from there. So no search repeats what an earlier one did in vain.
+    """The search of one string. ``failed`` has a bit per position and instruction, set if it leads
+    to no match, so that no search repeats a failed attempt.
     """
     @staticmethod
     def spans(Dfa dfa not None, str text not None) -> list:
         #: (Dfa, str) -> list[tuple[int, int]] | None
         """Every match of a program from ``program.machine``, without overlaps; an empty match may
-        follow another item. None if ``text`` is too long.
+        follow another match. None if ``text`` is too long.
         """
         cdef Activation unlimited = activation(0, 1 << 62, 0)
         cdef Backtracking search = backtracking(unlimited, dfa, text)
@@ -118,7 +117,7 @@ cdef class Backtracking:
         return 0
 
     cdef int64_t place(self, uint32_t char) noexcept:
-        """The place of a character of the string among those that are not ASCII."""
+        """The place of a character among the string's characters beyond ASCII."""
         cdef int64_t low = 0, high = self.other_count, middle
         if char == self.last_char:
             return self.last_place
@@ -142,9 +141,7 @@ cdef class Backtracking:
         return PyUnicode_READ(self.kind, self.text, position)
 
     cdef int64_t next(self, Activation act, int64_t at) except -2:
-        """The start of the first match at or after a position, -1 if there is none; ``end`` is its
-        end.
-        """
+        """The start of the first match at or after a position, or -1; sets ``end`` to its end."""
         cdef int64_t start
         for start in range(at, self.size + 1):
             if not start % BLOCK:
@@ -154,7 +151,7 @@ cdef class Backtracking:
         return -1
 
     cdef bint completes(self, Activation act, int64_t start) except -1:
-        """Whether a match begins here; ``end`` is then its end."""
+        """Whether a match begins here; if so, sets ``end`` to its end."""
         cdef const Instruction *instruction
         cdef int64_t pair, position, length = self.dfa.length, tried = 0
         self.depth = 0
@@ -164,7 +161,8 @@ cdef class Backtracking:
             pair = self.waiting[self.depth]
             if bit(self.failed, pair):
                 continue
-            # It fails, or is a part of the match: ``forget`` then removes what may be needed again.
+            # Either it fails, or it is part of the match: then ``forget`` clears it where
+            # necessary.
             set_bit(self.failed, pair)
             tried += 1
             if tried == BLOCK:
@@ -217,7 +215,8 @@ cdef class Backtracking:
 
 cdef void forget(uint8_t *failed, int64_t first, int64_t count) noexcept:
     """Clear the bits of the position where a match ended. The next search begins there or later,
-    and what was tried after that position has failed: the match did not get there."""
+    and all bits after it are failures, because the match did not reach them.
+    """
     cdef int64_t pair
     for pair in range(first, first + count):
         failed[pair >> 3] &= <uint8_t> ~(1 << (pair & 7))

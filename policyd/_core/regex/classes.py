@@ -2,7 +2,7 @@
 
 Go (``regexp/syntax``, Unicode 15) ignores case, blanks, hyphens and underscores in names and
 supports long names, ``Any``, ``Assigned``, ``ASCII``, ``Cn`` and ``LC``; its ``C`` includes
-unassigned code points. RE2 supports only the short names. Script names in Go are one word:
+unassigned code points. RE2 supports only the short names. In Go, a script name is one word:
 ``Old_Italic`` is not a name.
 """
 

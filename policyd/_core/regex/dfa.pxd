@@ -1,6 +1,4 @@
-"""A DFA that tests whether an ASCII string contains a match of a regular expression. Its states are
-created when strings need them.
-"""
+"""A DFA that tests whether an ASCII string contains a match of a regular expression."""
 
 from libc.stdint cimport uint8_t, uint16_t, uint64_t
 
@@ -38,7 +36,7 @@ cdef struct State:
 cdef class Dfa:
     cdef Instruction *program
     cdef Characters *sets
-    cdef tuple texts       # of the sets, in RE2 syntax: which characters beyond ASCII they have
+    cdef tuple texts       # the sets in RE2 syntax, to find their characters beyond ASCII
     cdef State *states
     cdef uint16_t *table
     cdef uint8_t kinds[128]

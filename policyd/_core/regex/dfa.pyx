@@ -1,12 +1,12 @@
-"""Regular expressions over ASCII strings: a DFA whose states are created when strings need them.
+"""Regular expressions over ASCII strings: a DFA that creates its states on demand.
 
 A state is the set of instructions that wait for the next character. A step resolves the assertions
 between the last character and the next, consumes the character, and follows the program until it
 waits again, so anchors and word boundaries are exact everywhere. Each step is computed once and
-cached. States and memory are limited; a pattern that exceeds the limit is never tried again. This
-also limits the time per string: one lookup per character, and at most one step per table entry.
+cached. A pattern that exceeds the limit of states or memory is never tried again. This also limits
+the time per string: one lookup per character, and at most one step per table entry.
 
-The DFA does not return where a match begins or ends, and does not read strings that are not ASCII.
+The DFA does not find where a match begins or ends, and reads only ASCII strings.
 """
 
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Realloc
@@ -292,7 +292,7 @@ cdef inline void add(uint64_t *members, uint16_t index) noexcept:
 cdef inline unsigned int push(
     uint16_t *waiting, unsigned int depth, uint64_t *seen, uint16_t index
 ) noexcept:
-    """Push an instruction that was not pushed before; so there is room for all."""
+    """Push an instruction unless it was pushed before, so there is room for all."""
     if holds(seen, index):
         return depth
     add(seen, index)

@@ -1,17 +1,16 @@
-"""Regular expressions with Go's syntax and semantics, in linear time: literals by string search,
-small patterns over ASCII strings by a DFA, the rest by RE2.
+"""Regular expressions with Go's syntax and semantics, in linear time: a DFA runs small patterns
+over ASCII strings, RE2 all others.
 
-RE2's Python wrapper takes several times as long as the match, so the binding below it is called
-directly. Even so, a call takes ten times as long as the DFA for a name or an image.
+RE2's Python wrapper takes several times as long as the match, so this calls the binding below it.
+Even so, a call takes ten times as long as the DFA for a name or an image.
 """
 
-from cpython.unicode cimport PyUnicode_AsUTF8String, PyUnicode_Tailmatch
+from cpython.unicode cimport PyUnicode_AsUTF8String
 from cpython.time cimport PyTime_PerfCounterRaw as clock
 from libc.stdint cimport int64_t
 
 from policyd._core.values.activation cimport take, work
 from policyd._core.regex.backtracking cimport Backtracking, backtracking
-from policyd._core.regex.search cimport find as find_string
 
 from re2 import _re2
 
@@ -20,7 +19,7 @@ from policyd._core.regex.syntax import RegexSyntaxError, parse
 from policyd.errors import CostExceeded, DeadlineExceeded
 
 cdef enum:
-    MAX_MEMORY = 8 << 20  # bytes of memory that RE2 may use for a pattern of a policy
+    MAX_MEMORY = 8 << 20  # bytes of memory that RE2 may use for a policy's pattern
     PATIENCE = 16  # strings before the DFA is created, which takes as long as hundreds of RE2 calls
     MAX_PATTERN = 1 << 18  # characters: RE2 would reject longer patterns after a second or more
     # Patterns may come from objects: they use at most MEMO times DYNAMIC_MEMORY.
@@ -36,14 +35,13 @@ cdef enum:
     PIECE = 64   # bytes of a string beside its characters
 
 # A search cannot be interrupted either. RE2 takes 1 to 2 ns per character; but if a string needs
-# too
-# many states of its DFA, it runs all instructions in parallel, at 4 to 12 ns per instruction.
+# too many states of its DFA, it runs all instructions in parallel, at 4 to 12 ns per instruction.
 cdef int64_t FEW_STEPS = 1 << 17
 cdef int64_t MAX_STEPS = 1 << 27
 cdef int64_t NANOS_A_STEP = 12
 
-# Characters after the matches of one string: what RE2 has read at most. It stops being used for
-# finding more matches, and where nothing else can find them, the search fails.
+# Characters after the matches of one string that RE2 may read in all. Beyond that, something else
+# must find the remaining matches, or the search fails.
 cdef int64_t FEW_CHARACTERS = 1 << 22
 cdef int64_t MAX_CHARACTERS = 1 << 30
 
@@ -62,7 +60,7 @@ cdef class Regex:
         return f"<Regex {self.pattern!r}>"
 
     cdef int afford(self, Activation act, str text) except -1:
-        """Counts the search of a string; raises a BudgetExceeded if it is too expensive."""
+        """Counts the search of a string; raises BudgetExceeded if it is too expensive."""
         cdef int64_t steps = self.size * (len(text) + 1)
         if steps <= FEW_STEPS:
             return 0
@@ -76,21 +74,9 @@ cdef class Regex:
         return 0
 
     cdef bint search(self, Activation act, str text) except -1:
-        if self.engine == EQUALS:
-            return text == self.literal
-        if self.engine == PREFIX:
-            return PyUnicode_Tailmatch(text, self.literal, 0, len(text), -1)
-        if self.engine == SUFFIX:
-            return PyUnicode_Tailmatch(text, self.literal, 0, len(text), 1)
-        if self.engine == CONTAINS:
-            return find_string(act, text, self.literal, 0, len(text)) >= 0
-        if self.engine == ONE_OF:
-            return text in self.choices
-        cdef int answer
-        if self.engine == DFA:
-            answer = self.search_dfa(text)
-            if answer >= 0:
-                return answer
+        cdef int answer = -1 if self.needs_re2 else self.search_dfa(text)
+        if answer >= 0:
+            return answer
         self.afford(act, text)
         cdef bytes data = PyUnicode_AsUTF8String(text)
         return span(self, data, 0) is not None
@@ -103,11 +89,11 @@ cdef class Regex:
                 return -1
             self.dfa = machine(self.rewritten)
             if self.dfa is None:
-                self.engine = RE2
+                self.needs_re2 = True
                 return -1
         cdef int answer = self.dfa.search(text)
         if self.dfa.gave_up:
-            self.engine = RE2
+            self.needs_re2 = True
             self.dfa = None
         return answer
 
@@ -119,8 +105,9 @@ cdef class Regex:
         return "" if found is None else data[found[0]:found[1]].decode()
 
     cdef list find_all(self, Activation act, str text, int64_t limit):
-        """Each match may read the string to its end, so the clock is read for each match; where
-        that is much in all, RE2 is not used any more."""
+        """Each match may read the string to its end, so this reads the clock for each match, and
+        stops using RE2 if the total is large.
+        """
         self.afford(act, text)
         cdef bytes data = PyUnicode_AsUTF8String(text)
         cdef Py_ssize_t at = 0, start, end, before = -1
@@ -162,7 +149,7 @@ cdef class Regex:
         return result
 
     cdef Backtracking linear_search(self, Activation act, str text):
-        """What finds the matches if RE2 may take quadratic time; None if it has to be RE2."""
+        """Finds the matches where RE2 may take quadratic time; None if only RE2 can."""
         if self.program is None and not self.has_no_program:
             self.program = machine(self.rewritten)
             self.has_no_program = self.program is None
@@ -206,12 +193,10 @@ cdef object compile_regex(str pattern, int64_t memory=MAX_MEMORY):
     if len(pattern) > MAX_PATTERN:
         return f"error parsing regexp: expression too large: `{pattern}`"
     try:
-        parsed = parse(pattern)
+        regex.rewritten = parse(pattern)
     except RegexSyntaxError as error:
         return str(error)
     regex.pattern = pattern
-    regex.rewritten = parsed.text
-    choose_engine(regex, parsed.items)
     OPTIONS.max_mem = memory
     compiled = _re2.RE2(regex.rewritten.encode(), OPTIONS)
     if not compiled.ok():  # Go's limit is a program of 128 MB
@@ -221,26 +206,8 @@ cdef object compile_regex(str pattern, int64_t memory=MAX_MEMORY):
     return regex
 
 
-cdef int choose_engine(Regex regex, tuple items) except -1:
-    """Choose the engine. Plain characters between anchors need no regular expression."""
-    cdef list texts = [item.text for item in items or ()]
-    cdef bint from_start = bool(texts) and texts[0] == r"\A"
-    cdef bint to_end = len(texts) > from_start and texts[-1] == r"\z"
-    regex.engine = DFA
-    if items is None:
-        return 0
-    inner = items[from_start : len(items) - to_end]
-    if from_start and to_end and len(inner) == 1 and inner[0].choices is not None:
-        regex.engine = ONE_OF
-        regex.choices = frozenset(inner[0].choices)
-    elif all(item.literal is not None and not item.fold_case for item in inner):
-        regex.literal = "".join([item.literal for item in inner])
-        regex.engine = (CONTAINS, SUFFIX, PREFIX, EQUALS)[2 * from_start + to_end]
-    return 0
-
-
 cdef object cached_regex(Activation act, str pattern):
-    """The same with a bounded cache, for patterns that are known only at run time."""
+    """Like ``compile_regex``, with a bounded cache, for patterns known only at run time."""
     cdef int64_t nanos
     cdef object found = MEMOIZED.get(pattern)
     if found is None:

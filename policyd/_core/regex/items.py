@@ -23,7 +23,6 @@ class Item:
     text: str
     fold_case: bool = False
     literal: str | None = None  # the character, if it is a literal
-    choices: tuple[str, ...] | None = None  # the strings, if it is a group of plain alternatives
     repeated: bool = False
     copies: int = 1  # product of the nested counts
     height: int = 1
@@ -41,7 +40,7 @@ class Group:
 
 
 def concatenate(items: list[Item]) -> Item:
-    """Merge items into one; neighbours that fold case share one flag."""
+    """Merge items into one; adjacent items that fold case share one flag."""
     if len(items) == 1 and not items[0].fold_case:
         return items[0]
     parts: list[str] = []
@@ -68,15 +67,6 @@ def height_above(items: list[Item], node: str) -> int:
         return 1
     within = max(item.height - (item.node == node) for item in items)
     return within + (len(items) > 1)
-
-
-def plain_choices(group: Group) -> tuple[str, ...] | None:
-    """The strings that a group matches, if it consists of literal characters only."""
-    if any(
-        item.literal is None or item.fold_case for items in group.alternatives for item in items
-    ):
-        return None
-    return tuple("".join(item.literal or "" for item in items) for items in group.alternatives)
 
 
 def repeated_size(size: int, low: int, high: int, *, counted: bool, plus: bool) -> int:

@@ -1,10 +1,9 @@
 """Compiles regular expressions to instructions, from which ``dfa`` creates its states.
 
 The input is the RE2 syntax that ``regex.syntax`` returns, a small language: flags are resolved and
-the syntax is valid. The sets of a program have ASCII characters; which others they have is looked
-up when a string has some (``spans``). Groups do not capture. Of the two instructions after an
-``EITHER`` the first is preferred, as in RE2 and Go. There is no program for patterns that are too
-large or nested too deeply.
+the syntax is valid. The sets of a program have ASCII characters; ``spans`` looks up others when a
+string has some. Groups do not capture. Like RE2 and Go, an ``EITHER`` prefers the first of its two
+instructions. Patterns that are too large or nested too deeply have no program.
 """
 
 import functools
@@ -73,7 +72,7 @@ class Assertion:
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """``high`` None: no bound. ``lazy``: as few as possible are preferred."""
+    """``high`` None: no bound. ``lazy``: prefers as few as possible."""
 
     node: "RegexNode"
     low: int
@@ -154,7 +153,9 @@ def matched(text: str) -> int:
 
 
 def spans(text: str, characters: bytes) -> list[tuple[int, int]]:
-    """Where characters, each once and in UTF-8, are of a set: the start and end of each run."""
+    """The runs of characters that a set has, in a UTF-8 text that has each character once: start
+    and end of each run.
+    """
     match = _re2.RE2(f"(?:{text})+".encode(), _re2.RE2.Options()).Match
     found = []
     at = 0
@@ -166,7 +167,7 @@ def spans(text: str, characters: bytes) -> list[tuple[int, int]]:
 
 
 def kinds(told_apart: set[int]) -> bytes:
-    """The kind of each ASCII character: characters in the same sets are of one kind."""
+    """The kind of each ASCII character: characters in the same sets have the same kind."""
     parts = [(1 << POINTS) - 1]
     for members in told_apart:
         parts = [part for old in parts for part in (old & members, old & ~members) if part]
@@ -177,7 +178,7 @@ def kinds(told_apart: set[int]) -> bytes:
 
 
 class Assembler:
-    """Creates instructions from the end of the pattern to its start, so the next one is known."""
+    """Creates instructions from the end of the pattern to its start, so that the next is known."""
 
     def __init__(self) -> None:
         self.instructions: list[tuple[int, int, int]] = []

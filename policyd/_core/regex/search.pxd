@@ -1,4 +1,4 @@
-"""Searches a string for a substring in linear time in all cases, and reads the clock meanwhile."""
+"""Searches a string for a substring, always in linear time, and reads the clock meanwhile."""
 
 from policyd._core.values.activation cimport Activation, take
 

@@ -1,8 +1,8 @@
-"""Searches a string for a substring in linear time in all cases, and reads the clock meanwhile.
+"""Searches a string for a substring, always in linear time, and reads the clock meanwhile.
 
 Python's own search takes quadratic time for some strings (always from the end), and cannot be
-interrupted. It is used for short strings; others are searched with the algorithm of Knuth, Morris
-and Pratt, which reads each character of the string once.
+interrupted. It serves short strings; for others, the algorithm of Knuth, Morris and Pratt reads
+each character once.
 """
 
 cimport cython
@@ -28,9 +28,7 @@ cdef enum:
 cdef Py_ssize_t find(
     Activation act, str text, str part, Py_ssize_t start, Py_ssize_t end
 ) except -2:
-    """The position of the first (last) occurrence between two positions, -1: none. Positions are
-    indexes of the string.
-    """
+    """The index of the first (last) occurrence between two indexes, or -1."""
     return search(act, text, part, start, end, False)
 
 
@@ -58,8 +56,9 @@ cdef inline bint is_short(str part, Py_ssize_t length) except -1:
 
 @cython.final
 cdef class Needle:
-    """The string to search for. ``fallback``: for each length that matched, the length that still
-    matches after a mismatch."""
+    """The string to search for. ``fallback`` has, for each matched length, the length that still
+    matches after a mismatch.
+    """
 
     cdef Py_ssize_t kind, length
     cdef void* data
@@ -99,7 +98,7 @@ cdef class Needle:
     cdef Py_ssize_t next(
         self, Activation act, str text, Py_ssize_t start, Py_ssize_t end
     ) except -2:
-        """The next occurrence, or the previous one if the search is backwards; -1: none."""
+        """The next occurrence, or the previous one in a backward search; -1: none."""
         cdef void* data = PyUnicode_DATA(text)
         cdef Py_ssize_t kind = PyUnicode_KIND(text), at = 0, stop, size = end - start
         cdef int32_t matched = 0
@@ -120,7 +119,7 @@ cdef class Needle:
 
 
 cdef list places(Activation act, str text, str part, Py_ssize_t limit):
-    """The positions of the part, from left to right and without overlaps."""
+    """The positions of the part from left to right, without overlaps."""
     cdef Needle needle = Needle(act, part, False)
     cdef list found = []
     cdef Py_ssize_t at = 0

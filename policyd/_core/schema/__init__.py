@@ -1,1 +1,1 @@
-"""Types of OpenAPI schemas, and the merging and decoding that follow them."""
+"""Types of OpenAPI schemas, and merging and decoding by type."""

@@ -8,15 +8,15 @@ cdef object ABSENT  # no value at all
 cdef class Decoder:
     cdef bint convert
     cdef bint as_sent       # no mutation printed the tree
-    cdef bint noting        # whether to note where it is, for the messages: only after an error
+    cdef bint noting        # whether to track the path for the messages: only after an error
     cdef list path          # names and list indexes from the root
     cdef list places        # only the names of struct fields, including embedded structs
     cdef str struct         # Go's name of the innermost struct
     cdef str failure        # the first wrong type takes precedence over unknown fields
     cdef bint over          # Go does not continue after the failure
     cdef list unknown
-    cdef set sent           # second pass: fields that the schemas lack, but the object had before
-    cdef set written        # second pass: ids of the maps into which the patch wrote nothing
+    cdef set sent           # second pass: fields that the schemas lack, but the object already had
+    cdef set written        # second pass: ids of the maps that the patch left alone
 
     cdef bint failed(self)
     cdef object value(self, object new, object old, Field field)

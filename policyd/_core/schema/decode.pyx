@@ -4,7 +4,7 @@
 
 The API server does this after every mutation of a kind with a Go type: ``null`` becomes an empty
 value, empty values that Go omits disappear, quantities become canonical, unknown fields and wrong
-types are errors. Subtrees that ``new`` shares with ``old`` are not visited: the cost grows with the
+types are errors. Subtrees that ``new`` shares with ``old`` are skipped, so the cost grows with the
 size of the change.
 """
 
@@ -37,16 +37,15 @@ class DecodeError(Exception):
 
 
 class Base64Error(ValueError):
-    """A string is not base64. Go continues after this error, unlike after other errors of leaves.
-    """
+    """A string is not base64. Unlike after other errors of leaves, Go continues."""
 
 
 def decode(new, old, Field root not None, *, convert=False, kept=None, given=None, sent=False):
     #: (object, object, Field, bool, object, object, bool) -> object
-    """``convert``: as after a merge, where whole floats are integers and messages differ.
-    ``kept`` is the tree before the change if that is not ``old``; ``given`` contains the values in
-    the patch, which may be parts of that tree. ``sent``: no mutation printed the tree, so that
-    10.0 is no integer, and bytes may be a list of numbers.
+    """``convert``: decode as after a merge, where whole floats are integers and messages differ.
+    ``kept`` is the tree before the change if that is not ``old``; ``given`` has the values in the
+    patch, which may be parts of that tree. ``sent``: no mutation printed the tree, so 10.0 is not
+    an integer, and bytes may be a list of numbers.
     """
     cdef set given_maps = set()
     cdef Decoder decoder = new_decoder(convert, False)
@@ -54,13 +53,13 @@ def decode(new, old, Field root not None, *, convert=False, kept=None, given=Non
     out = decoder.value(new, old, root)
     if not decoder.failed():
         return out
-    # Again, now noting where it is, and with the fields that only the API server knows.
+    # Decode again, now tracking the path, and with the fields that only the API server knows.
     decoder = new_decoder(convert, True)
     decoder.as_sent = sent
     decoder.sent = set()
     note_unknown(old, root.type, decoder.sent)
     if not convert and not sent:
-        # And in the order of the document, because only the first error is reported.
+        # Decode in the order of the document, because only the first error is reported.
         decoder.written = set()
         note_maps(old if kept is None else kept, decoder.written)
         note_maps(given, given_maps)
@@ -75,14 +74,15 @@ def decode(new, old, Field root not None, *, convert=False, kept=None, given=Non
 
 
 cdef object decoded_or_none(object new, object old, Field root, bint convert):
-    """The object as Go prints it; None if it cannot be decoded. ``convert``: as after a merge."""
+    """The object as Go prints it, or None if it cannot be decoded. ``convert``: as after a merge.
+    """
     cdef Decoder decoder = new_decoder(convert, False)
     out = decoder.value(new, old, root)
     return None if decoder.failed() else out
 
 
 cdef Decoder new_decoder(bint convert, bint noting):
-    """``convert``: as after a merge. ``noting``: for the messages."""
+    """``convert``: decode as after a merge. ``noting``: track the path for the messages."""
     cdef Decoder decoder = Decoder.__new__(Decoder)
     decoder.convert = convert
     decoder.noting = noting
@@ -108,8 +108,8 @@ cdef int note_maps(object value, set noted) except -1:
 
 
 cdef int note_unknown(object value, SchemaType type, set noted) except -1:
-    """Add the fields of structs that their types lack: (type, name). An API server that is newer
-    than the schemas has them.
+    """Add the fields that structs have but their types lack, as (type, name). An API server that is
+    newer than the schemas knows them.
     """
     cdef object kind = kind_of(value)
     cdef Field field
@@ -136,7 +136,7 @@ cdef class Decoder:
         return self.failure is not None or self.unknown is not None
 
     cdef object value(self, object new, object old, Field field):
-        """The value as Go prints it. Parts that it shares with ``old`` are decoded already."""
+        """The value as Go prints it. The parts that it shares with ``old`` are already decoded."""
         cdef SchemaType type = field.type
         cdef Decoding decoding = type.decoding
         cdef object kind
@@ -300,7 +300,7 @@ cdef class Decoder:
         return self.fail(new, field)
 
     cdef object fail(self, object new, Field field, str go=None):
-        """``go``: the type that a leaf tried to decode, if it is not the type of the field."""
+        """``go`` is the type that a leaf tried to decode, unless that is the field's type."""
         if self.failure is None:
             go = go or field.go
             place = f"Go struct field {self.struct}.{'.'.join(self.places)} of type {go}" \
@@ -332,7 +332,7 @@ cdef object empty(SchemaType type):
 
 
 cdef dict with_member(dict out, dict new, object name, object member, object after):
-    """``out`` with the decoded member, copied first if it is still the map ``new`` itself."""
+    """``out`` with the decoded member; copies ``out`` first if it is still the map ``new``."""
     if after is member:
         return out
     if out is new:

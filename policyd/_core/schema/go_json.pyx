@@ -1,6 +1,5 @@
 """Prints JSON like Go's ``encoding/json``: members sorted by name, strings escaped for HTML."""
 
-from decimal import Decimal
 from json import dumps
 
 from policyd._core.schema.types cimport kind_of
@@ -42,7 +41,7 @@ cdef int write(object value, list parts) except -1:
     elif kind is str:
         parts.append(string(value))
     elif kind is float:
-        parts.append(number(value))
+        parts.append(printing.number(value, -6, 21, 1))
     else:
         parts.append(dumps(value))
     return 0
@@ -52,14 +51,3 @@ cdef str string(str value):
     # Go replaces bytes that are not UTF-8; here they are halves of surrogate pairs.
     value = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return dumps(value, ensure_ascii=False).translate(ESCAPES)
-
-
-cdef str number(double value):
-    """The fewest digits, with an exponent below 1e-6 and from 1e21 on."""
-    cdef str printed = repr(value), digits, power
-    if not 1e-6 <= abs(value) < 1e21 and value != 0:
-        digits, _, power = printed.partition("e")
-        return f"{digits.removesuffix('.0')}e{int(power):+d}"
-    if "e" in printed:
-        return f"{Decimal(printed):f}"
-    return printed.removesuffix(".0")

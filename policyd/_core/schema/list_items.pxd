@@ -4,7 +4,7 @@ from policyd._core.schema.types cimport SchemaType
 
 cdef object ABSENT  # no value at all
 
-cdef object item_key(object item, SchemaType type)
+cpdef object item_key(object item, SchemaType type)
 cdef str key_label(object item, SchemaType type)
 cdef list keys_of(list items, SchemaType type)
 

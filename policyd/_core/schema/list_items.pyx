@@ -1,11 +1,11 @@
-"""Items of lists, as structured-merge-diff (typed/) finds them: their keys, and their order in a
-merge of two lists.
+"""The keys of list items, and their order in a merge of two lists, as in structured-merge-diff
+(typed/).
 """
 
 from policyd._core.go import printing as go_printing
 from policyd._core.go.strings cimport quote
 from policyd._core.system.c_stack cimport descend
-from policyd._core.schema.types cimport SET, kind_of
+from policyd._core.schema.types cimport SET, SchemaType, kind_of
 
 cdef object ABSENT = object()
 
@@ -15,8 +15,9 @@ class MergeError(Exception):
     #: (Exception)
 
 
-cdef object item_key(object item, SchemaType type):
-    """The key of an item: hashable, equal for equal keys."""
+cpdef object item_key(object item, SchemaType type):
+    #: (Any, SchemaType) -> Any
+    """The merge key of an item: hashable, equal for equal keys. Raises MergeError."""
     cdef list parts
     cdef object found
     if type.relation == SET:
@@ -112,8 +113,9 @@ cdef bint paired(list live_keys, list patch_keys) except -1:
 
 
 cdef list pairing(list live_keys, list patch_keys):
-    """The items of a merged list in order: pairs of indexes in the live list and in the patch. -1
-    if one of them does not have the item, or if the patch replaces duplicates of the live list.
+    """The items of a merged list in order: pairs of an index in the live list and one in the patch.
+    An index is -1 if that list lacks the item, or if the patch replaces duplicates of the live
+    list.
     """
     cdef dict live_places = {}
     cdef dict patch_places = {}
@@ -137,7 +139,7 @@ cdef list pairing(list live_keys, list patch_keys):
                 continue
             if to < len(patch_keys) and key != patch_keys[to] and shared_at < len(shared) \
                     and key != shared[shared_at]:
-                at += 1  # the patch has another shared item first; this one follows later
+                at += 1  # the patch has another shared item first; this item follows later
                 continue
             if key in merged:
                 at += 1  # the patch has added this item already
@@ -156,7 +158,7 @@ cdef list pairing(list live_keys, list patch_keys):
 
 
 cdef list in_front(list live_keys, list patch_keys):
-    """The same with new items first and the others where they are in the live list."""
+    """The same pairs, with new items first and all others in the order of the live list."""
     cdef dict places = {key: to for to, key in enumerate(patch_keys)}
     cdef list shared = [key for key in dict.fromkeys(live_keys) if key in places]
     cdef list out = [(-1, to) for key, to in places.items() if key not in shared]

@@ -1,4 +1,4 @@
-"""Functions of the merge that overlays use too, and the notes of what it changed."""
+"""The merge functions that overlays also use, and the notes of changes."""
 
 from policyd._core.schema.types cimport SchemaType
 
@@ -9,7 +9,7 @@ cdef object merge_value(object live, object patch, SchemaType type, Edits edits)
 cdef class Edit:
     cdef object name
     cdef bint added     # whether the key is new
-    cdef Edit below     # the last change of the new value; None: it is another value
+    cdef Edit below     # the last change of the new value; None: the value was replaced
     cdef Edit before    # the change before this one; None: this is the first
 
 

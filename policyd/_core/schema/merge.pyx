@@ -31,7 +31,7 @@ cdef object merge_value(object live, object patch, SchemaType type, Edits edits)
             descend()
             return merge_list(<list>live, <list>patch, type, edits)
     elif patch is None:
-        # null merges like an empty map or list: the live one is kept. Other values are replaced.
+        # null merges like an empty map or list: the live value stays. Other values are replaced.
         if kind_of(live) is dict and live and type.is_map and not type.atomic:
             return live
         if kind_of(live) is list and live and type.is_list and type.relation != ATOMIC:
@@ -66,7 +66,7 @@ cdef object merge_map(dict live, dict patch, SchemaType type, Edits edits):
 
 
 cdef object merge_list(list live, list patch, SchemaType type, Edits edits):
-    """Items of one side are kept; items of both are merged, in the order of the patch."""
+    """Keeps items of one side, and merges items of both, in the order of the patch."""
     cdef SchemaType item_type = type.item.type
     cdef list out = []
     cdef list live_keys = keys_of(live, type), patch_keys = keys_of(patch, type)
@@ -101,13 +101,13 @@ cdef bint named(object keys, Edit edit, SchemaType type):
     for key in keys:
         if kind_of(key) is not str:
             return False
-    # The default may stand for a key that the item does not have.
+    # The default may stand for a key that the item lacks.
     return "" not in keys and (kind_of(default) is not str or default not in keys)
 
 
 cdef Edit of_items(Edit edit, list live, list out, SchemaType type):
-    """``edit`` if it is an Edit of this list (the items keep their places and unique names), else
-    None.
+    """``edit`` if it describes the change of this list (items keep their places and unique names),
+    else None.
     """
     cdef set names = set()
     cdef Py_ssize_t at
@@ -127,20 +127,20 @@ cdef Edit of_items(Edit edit, list live, list out, SchemaType type):
     return edit if len(names) == len(live) and named(names, edit, type) else None
 
 
-# An Edit cannot be part of a reference cycle: it refers to keys and to older Edits.
+# An Edit refers to keys and older Edits, so it cannot be part of a reference cycle.
 @cython.final
 @cython.no_gc
 @cython.freelist(32)
 cdef class Edit:
-    """One change of a copied map or list, and the changes before it.
+    """One change of a copied map or list, linked to the changes before it.
 
-    ``name`` is a key that was set or removed, each key only once, new ones in their order. In a
-    list whose items are all maps with a name (a unique key that is a string) it is the index of an
-    item that was replaced by a changed copy of itself.
+    ``name`` is a key that was set or removed; each key occurs once, new keys in their order. In a
+    list whose items are all maps with unique names (string keys), it is the index of an item that a
+    changed copy of itself replaced.
     """
 
     def __dealloc__(self):
-        # One by one: a chain of very many Edits that release each other would exhaust the stack.
+        # Release one by one: a long chain of Edits that release each other would exhaust the stack.
         cdef Edit rest = self.before, before
         self.before = None
         while rest is not None and Py_REFCNT(rest) == 1:
@@ -156,7 +156,7 @@ cdef class Edits:
     """The last change of the value that was merged last; None: not known."""
 
     cdef Edit take(self):
-        """Return the latest and forget it."""
+        """Return the latest edit and forget it."""
         cdef Edit latest = self.latest
         self.latest = None
         return latest

@@ -1,4 +1,4 @@
-"""What does not fit a schema, by the rules of structured-merge-diff (typed/).
+"""Finds values that do not fit a schema, by the rules of structured-merge-diff (typed/).
 
     problems(patch, type)          # what does not fit the schema: [(path, message)], or None
     live_problems(live, type)      # the same for the live object, which may have duplicates
@@ -40,8 +40,8 @@ def flawless(patch, SchemaType type not None):
 
 
 cdef list value_problems(object value, SchemaType type, bint live, bint atomics):
-    """What does not fit the schema: [(path, message)], or None. ``live``: duplicates are allowed.
-    ``atomics``: also returns the paths of atomic values, with None as message.
+    """The problems of a value: [(path, message)], or None. ``live`` allows duplicates. ``atomics``
+    adds the paths of atomic values, with None as message.
     """
     cdef object kind = kind_of(value)
     if kind is dict:

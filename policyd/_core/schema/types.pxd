@@ -44,7 +44,7 @@ cdef class SchemaType:
     cdef public Field item
     cdef public Decoding decoding
     cdef public object leaf         # (value) -> value as Go prints it; ValueError with Go's message
-    # What defaulting made of the type, on first use: it holds nothing that is above the type.
+    # What defaulting derived from the type at first use; refers to nothing above the type.
     cdef public object absent
     cdef public object defaults
 

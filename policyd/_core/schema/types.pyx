@@ -67,7 +67,7 @@ cdef class Field:
 
     def list_keys(self, tuple path not None):
         #: (tuple[str | int, ...]) -> tuple[str, ...] | None
-        """The keys that identify the items of the list at ``path``; None if there are none.
+        """The keys that identify the items of the list at ``path``, or None.
 
         ``path`` contains field names and indexes from here: ``("spec", "containers")``.
         """

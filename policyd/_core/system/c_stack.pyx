@@ -1,7 +1,7 @@
 """How much is left of the C stack of the current thread, whatever its size.
 
-Depths are bounded where values and expressions come in. This is the second line: it holds for
-every stack, and for callers of the core that pass it their own values.
+Values and expressions have bounded depths where they enter. This second defence holds for every
+stack, and for callers that pass their own values to the core.
 """
 
 cdef extern from *:
@@ -51,7 +51,7 @@ cdef enum:
 
 cdef int descend() except -1:
     """Functions that recurse over values call this for each container. Raises CostExceeded before
-    the stack ends; the depths that policyd accepts never come near it in a thread of 1 MiB.
+    the stack ends; in a thread of 1 MiB, the depths that policyd accepts never come near that.
     """
     if policyd_is_low(LEAST, 4):
         raise CostExceeded("operation cancelled: a value is nested too deeply to be processed")

@@ -1,6 +1,6 @@
-"""The allocator of glibc, the kernel's signal at the death of a parent, and what compiled the core.
+"""glibc's allocator, the kernel's signal at the death of a parent, and the core's compiler.
 
-Compiled: ctypes would be imported by each server for these calls alone, and takes 0.4 MiB.
+Compiled, because each server would import ctypes (0.4 MiB) for these calls alone.
 """
 
 cimport cython
@@ -57,8 +57,8 @@ def malloc_trim():
 
 def die_with(int parent, int signal):
     #: (int, int) -> None
-    """Have the kernel send this process the signal when its parent ends, for whatever reason; exit
-    if ``parent`` has ended before. Only Linux sends it. For new processes.
+    """Have the kernel send this new process the signal when its parent ends, for whatever reason;
+    exit if ``parent`` has already ended. Only Linux sends it.
     """
     policyd_signal_of_parent(signal)
     if getppid() != parent:

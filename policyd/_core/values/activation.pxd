@@ -15,8 +15,8 @@ cdef enum Form:
 
 
 cdef class Typing:
-    # What expressions read of built-in kinds since Kubernetes 1.37: Go's structs, maps and lists.
-    # Values stay plain dicts and lists, so their identity decides.
+    # Since Kubernetes 1.37, expressions read built-in kinds as Go structs, maps and lists. Values
+    # stay plain dicts and lists; their identity determines their form.
     cdef Form form(self, Activation act, object container) except *
     cdef bint same(self, Activation act, dict left, dict right) except -1
     cdef str go_type(self, object container)
@@ -34,7 +34,7 @@ cdef class Activation:
     # Values of variables that other policies computed for the same request, each with its cost and
     # memory; None: nothing is shared.
     cdef dict shared
-    cdef bint rereads           # optionals as before 1.37 (eval/rereading.pyx); set by the program
+    cdef bint rereads           # as before 1.37 (eval/rereading.pyx); set by the program
     cdef bint since_1_38        # see versions.CEL_0_33; set by the program
     cdef Typing typing          # None: all values are plain
     cdef tuple params_kind      # group, version and kind of params
@@ -58,7 +58,7 @@ cdef inline int charge(Activation act, int64_t units) except -1:
         return act.check()
     return 0
 
-# Charge for a call or a literal that ends because a part of it is an error: free since 1.38.
+# Charge for a call or literal that ends because a part is an error: free since 1.38.
 cdef inline int charge_ended(Activation act, int64_t units) except -1:
     return 0 if act.since_1_38 else charge(act, units)
 

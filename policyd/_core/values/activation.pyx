@@ -37,9 +37,9 @@ cdef class Activation:
         raise TypeError("activations are created by Program.evaluate and by plans")
 
     cdef int count_from(self, int64_t spent) except -1:
-        """Start to count the next expression from 0, or continue with one that has spent this much.
-        The distance to the next check of the clock does not change, so that many short expressions
-        are timed like one long expression.
+        """Count the next expression from 0, or continue one that has spent this much. The distance
+        to the next check of the clock stays, so that many short expressions are timed like one long
+        expression.
         """
         cdef int64_t left = self.checkpoint - self.spent
         self.spent = spent
@@ -67,7 +67,7 @@ cdef Activation activation(Py_ssize_t slots, int64_t limit, int64_t deadline):
 
 
 cdef Activation over(list slots, int64_t limit, int64_t deadline):
-    """The same, with slots that are already filled."""
+    """A new activation with filled slots."""
     cdef Activation made = Activation.__new__(Activation)
     made.slots = slots
     made.limit = limit

@@ -1,4 +1,4 @@
-"""Indexes and keys of lists and maps, and what Go's do not take."""
+"""Indexes and keys of lists and maps, and those that Go's refuse."""
 
 from libc.stdint cimport INT64_MAX, uint64_t
 
@@ -29,8 +29,8 @@ cdef object element(list items, object key):
 
 
 cdef CelError refused(Activation act, object container, object key):
-    """The error of Go's maps and structs for a key that is no string, and of its lists for an index
-    that is no int; None if there is none.
+    """The error of Go's maps and structs for a key that is not a string, and of its lists for an
+    index that is not an int; otherwise None.
     """
     if type(container) is dict:
         return None if form_of(act, container) == PLAIN else no_key(act, key)
@@ -43,7 +43,7 @@ cdef CelError refused(Activation act, object container, object key):
 
 
 cdef str qualifier_of(Activation act, object key, bint read):
-    """The Go type of a value that is no key."""
+    """The Go type of a value that is not a key."""
     if type(key) in (list, dict) and form_of(act, key) != PLAIN:
         return go_name_of(act, key)
     return qualifier_type(key, read and act.typing is None)

@@ -57,7 +57,7 @@ cdef object equal(Activation act, object left, object right):
 
 
 cdef object unlike(Activation act, object container, object other):
-    """``container == other`` of a list or map and a value that is neither null nor of its type."""
+    """``container == other`` for a list or map and a value of another type, except null."""
     if form_of(act, container) == PLAIN:
         return False
     return other if type(other) is CelError else NO_SUCH_OVERLOAD
@@ -83,7 +83,7 @@ cdef object _lists_equal(Activation act, list left, list right):
         same = equal(act, left[i], right[i])
         if same is True:
             continue
-        # An error counts as equal, as in cel-go, but not in Go's lists.
+        # An error counts as equal, as in cel-go; but not in Go's lists.
         if same is False or form_of(act, left) != PLAIN:
             return False
     return True
@@ -217,8 +217,7 @@ cdef bint all_strings(dict entries) except -1:
 
 
 cdef object contains(Activation act, object container, object value):
-    """Whether a list or the keys of a map contain a value; NO_SUCH_OVERLOAD for other containers.
-    """
+    """Whether a list or the keys of a map contain a value, or NO_SUCH_OVERLOAD."""
     cdef bint typed
     if type(container) is dict:
         if type(value) is not str and form_of(act, container) != PLAIN:
@@ -228,7 +227,7 @@ cdef object contains(Activation act, object container, object value):
         return (<KeyedMap>container).under(value) is not MISSING
     if type(container) is not list:
         return NO_SUCH_OVERLOAD
-    # Equality of scalars has no sides.
+    # The equality of scalars is symmetric.
     typed = bool(container) and type(value) in (list, dict) and form_of(act, container) != PLAIN
     for item in <list>container:
         work(act, 1)
@@ -239,7 +238,8 @@ cdef object contains(Activation act, object container, object value):
 
 
 cdef CelError no_key(Activation act, object value):
-    """The error for a value that is no key of Go's maps and structs, whose keys are strings."""
+    """The error for a value that cannot be a key of Go's maps and structs: their keys are strings.
+    """
     return error(f"unsupported map key type: {go_name_of(act, value)}")
 
 

@@ -7,8 +7,8 @@ cdef class CelError:
     cdef object detail  # a value that is printed after the text, or MISSING
 
 
-# Returned by a library function if the arguments do not fit its signature. The call node creates
-# the message.
+# A library function returns it if the arguments do not fit its signature. The call node creates the
+# message.
 cdef CelError NO_OVERLOAD
 cdef CelError NO_SUCH_OVERLOAD  # "no such overload": an operator does not support its operands
 cdef CelError INTEGER_OVERFLOW

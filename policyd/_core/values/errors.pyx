@@ -6,7 +6,7 @@ from policyd._core.values.printing cimport string_of
 from policyd._core.values.types cimport MISSING, type_name
 
 cdef enum:
-    MAX_MESSAGE = 32_768  # characters of a message: it may quote strings and lists of the object
+    MAX_MESSAGE = 32_768  # characters of a message, which may quote strings and lists of the object
 
 
 cdef str cut(str text):
@@ -16,7 +16,7 @@ cdef str cut(str text):
 @cython.final
 @cython.freelist(32)
 cdef class CelError:
-    """``message`` is cel-go's. It is built when it is first read."""
+    """``message`` is cel-go's, built when it is first read."""
     def __init__(self, str message not None):
         #: (str) -> None
         self.text = message

@@ -6,11 +6,11 @@
 Both check that the type names inside ``Object{...}`` match the field names, and raise
 ConversionError with Kubernetes' message. JSON trees are shared, never changed.
 
-``sources`` are what the expression could read (object, oldObject, params). Kubernetes converts a
-map or list that an expression read from there, but not one that the expression created inside
-another: that one has no native form. Since 1.37 it does not convert Go's values where it takes JSON
-only: as the value of a JSON Patch, and inside a list or map of the expression. Without ``sources``
-all are converted.
+``sources`` are the trees that the expression could read (object, oldObject, params). Kubernetes
+converts a map or list that an expression read, but not a map or list that it created inside
+another, which has no native form. Since 1.37 it converts no Go values where it takes only JSON: as
+the value of a JSON Patch, and inside a list or map that the expression created. Without
+``sources``, everything is converted.
 """
 
 cimport cython
@@ -28,16 +28,16 @@ from policyd._core.values.printing cimport key_type, quoted_key, string_of
 from policyd._core.values.read_trees cimport go_value, unsuitable
 from policyd._core.values.errors cimport CelError
 from policyd._core.values.types cimport (
-    MISSING, Duration, MapKey, Opaque, Optional, StructValue, Timestamp, TypeValue, UInt,
-    type_name,
+    MISSING, OPAQUE_GO_VALUES, Duration, MapKey, Opaque, Optional, StructValue, Timestamp,
+    TypeValue, UInt, type_name,
 )
-from policyd._core.values.weight cimport has_more_values
 
 #: from policyd._core.values.read_trees import ReadTrees
 
 cdef enum:
     MOST_VALUES = 1_000_000  # of one mutation; the same bound as for `copy`
-    LIGHT = 500_000  # bytes of JSON: every value has one at least, so there are not too many
+    CHARACTERS_A_VALUE = 32  # of a string that counts as several values
+    LIGHT = 500_000  # bytes of JSON; bounds the number of values too
     MOST_PATHS = 512  # structs, and fields of each
 
 cdef object EXACT = 2**53 - 1  # the largest integer that every JSON reader preserves
@@ -45,14 +45,6 @@ cdef str NO_JSON = "JSONPath valueExpression evaluated to a type that could not 
 # Go's protobuf module prints a space or a no-break space here, at random per build.
 cdef list EMPTY = go_printing.EMPTY
 cdef str PROTO = "proto:\u00a0"
-# The Go types of values that are not JSON, by CEL name.
-cdef dict GO_TYPES = {
-    "Quantity": "*resource.Quantity",
-    "URL": "*url.URL",
-    "IP": "netip.Addr",
-    "CIDR": "netip.Prefix",
-    "Semver": "semver.Version",
-}
 
 
 class ConversionError(Exception):
@@ -106,9 +98,29 @@ cdef dict inner_of(StructValue value, str expected, ReadTrees sources):
 
 
 cdef int weigh(object value) except -1:
-    """Reject a value that is too large for a patch: a list may contain the object many times."""
-    if has_more_values(value, MOST_VALUES):
-        raise ConversionError(f"the value of a mutation has more than {MOST_VALUES} values")
+    """Reject a value that is too large for a patch. Each occurrence of a part counts, because a
+    list may contain the same object many times.
+    """
+    cdef Py_ssize_t left = MOST_VALUES
+    cdef list waiting = [value]
+    while waiting:
+        node = waiting.pop()
+        left -= 1
+        if type(node) is Optional:
+            node = (<Optional>node).held
+        kind = type(node)
+        if kind is str:
+            left -= len(<str>node) // CHARACTERS_A_VALUE
+        elif kind is list:
+            waiting.extend(<list>node)
+        elif kind is dict:
+            waiting.extend((<dict>node).values())
+        elif kind is StructValue:
+            waiting.extend((<StructValue>node).fields.values())
+        elif kind is Optional:
+            waiting.append(node)
+        if left < len(waiting):
+            raise ConversionError(f"the value of a mutation has more than {MOST_VALUES} values")
     return 0
 
 
@@ -155,7 +167,7 @@ cdef object json_number(double value):
             f"{NO_JSON}json: error calling MarshalJSON for type *structpb.Value: "
             f"{PROTO}google.protobuf.Value.number_value: invalid {shown} value"
         )
-    # Whole numbers are printed without a fraction, and read back as integers if they fit.
+    # Whole numbers lose their fraction, and become integers again if they fit.
     if value == int(value) and -(2.0**63) <= value < 2.0**63:
         return int(value)
     return value
@@ -277,8 +289,8 @@ cdef class Converter:
         return out
 
     cdef object member(self, object item, object kind, str expected):
-        """A map, an object or another value in a field. Since 1.38 an error inside an object is one
-        of the whole value (apiserver pkg/cel/mutation/dynamic/objects.go: convertField).
+        """A map, an object or another value in a field. Since 1.38, an error inside an object is an
+        error of the whole value (apiserver pkg/cel/mutation/dynamic/objects.go: convertField).
         """
         if kind is dict:
             return self.entries(item, expected)
@@ -351,7 +363,7 @@ cdef class Converter:
 
     cdef object read(self, object value):
         """A list or map that was read, as the value of a field. Since 1.37 its lists and maps are
-        made anew, so that an empty list becomes Go's nil, and null is no JSON.
+        rebuilt: an empty list becomes Go's nil, and null is not JSON.
         """
         cdef object kind = type(value), out = value
         if self.sources.act is None:
@@ -390,7 +402,7 @@ cdef object foreign(object value):
     if kind is Duration:
         nanos = (<Duration>value).nanos
         return Foreign(span(nanos), str(nanos), "time.Duration")
-    name = type_name(value).rpartition(".")[2]
-    shown = str(value) if isinstance(value, Opaque) else name
-    go = GO_TYPES.get(name, name)
+    name = type_name(value)
+    go = OPAQUE_GO_VALUES.get(name, name.rpartition(".")[2])
+    shown = str(value) if isinstance(value, Opaque) else go
     return Foreign(shown, f"({go}) {shown}", go)

@@ -6,4 +6,4 @@ cdef object json_of(object value)
 
 cdef object string_for(object value)
 
-cdef object without_nulls(object value)
+cpdef object without_nulls(object value)

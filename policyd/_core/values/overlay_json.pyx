@@ -1,7 +1,7 @@
 """CEL values as JSON that an overlay writes into objects.
 
-``mutation_json`` has to lose precision where Kubernetes does. Here integers stay integers, and
-values with a string form (quantities, times, addresses) become that string.
+``mutation_json`` loses precision where Kubernetes does. Here integers stay integers, and values
+with a string form (quantities, times, addresses) become that string.
 """
 
 import base64
@@ -78,9 +78,7 @@ cdef object json_list(list value):
 
 
 cdef object string_for(object value):
-    """The value as part of a string, as ``string()`` converts it; a CelError if it cannot be
-    converted.
-    """
+    """The value inside a string, converted like ``string()``, or a CelError."""
     while type(value) is Optional and (<Optional>value).held is not MISSING:
         value = (<Optional>value).held
     cdef object kind = type(value)
@@ -104,8 +102,9 @@ cdef bint has_string(object value):
     return isinstance(value, Opaque) and type_name(value) in STRING_TYPES
 
 
-cdef object without_nulls(object value):
-    """The value without nulls, which have nothing to remove; the same object if there are none."""
+cpdef object without_nulls(object value):
+    #: (Any) -> Any
+    """The value without nulls, which have nothing to remove; the same object if it has none."""
     cdef object out = value
     cdef bint changed = False
     cdef list members = []

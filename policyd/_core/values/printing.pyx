@@ -7,13 +7,10 @@ values; all lists are treated like the first kind here.
 """
 
 from libc.math cimport isinf, isnan
-from libc.stdint cimport int64_t, uint64_t
 
-from policyd._core.go.printing import plain
+from policyd._core.go.printing import number, plain, span
 from policyd._core.go.strings cimport quote
-from policyd._core.values.time_strings cimport (
-    NANOS_PER_SECOND, Civil, civil, print_duration, print_rfc3339,
-)
+from policyd._core.values.time_strings cimport Civil, civil, print_duration, print_rfc3339
 from policyd._core.values.types cimport (
     MISSING,
     Duration,
@@ -30,14 +27,12 @@ from policyd._core.values.types cimport (
 
 cdef enum:
     DEPTH = 100          # deeper levels are cut: messages are for people
-    MAX_ITEMS = 10_000  # more items are cut: a list may contain the same list many times
+    MAX_ITEMS = 10_000  # more items are cut, because a list may contain the same list many times
     CHARACTERS_AN_ITEM = 16
 
 
 cdef str string_of(object value):
-    """The result of string(x) if CEL defines it, otherwise the form that cel-go prints. Never
-    fails.
-    """
+    """The result of string(x) if CEL defines it, otherwise as cel-go prints it. Never fails."""
     cdef Py_ssize_t left = MAX_ITEMS
     return _string(value, 0, &left)
 
@@ -115,33 +110,7 @@ cdef str double_string(double value):
         return "NaN"
     if isinf(value):
         return "+Inf" if value > 0 else "-Inf"
-    if value == 0:
-        return repr(value)[:-2]  # 0 or -0
-    # Python's repr has the same digits; only the layout differs.
-    mantissa, _, exponent = f"{value!r}".partition("e")
-    whole, _, fraction = mantissa.lstrip("-").partition(".")
-    if fraction == "0":
-        fraction = ""
-    digits = (whole + fraction).lstrip("0")
-    leading = len(whole + fraction) - len(digits)
-    point = len(whole) - leading + (int(exponent) if exponent else 0)
-    digits = digits.rstrip("0")
-    sign = "-" if value < 0 else ""
-    if not -4 <= point - 1 < 6:  # Go's rule for %g with the fewest digits
-        return sign + _scientific(digits, point - 1)
-    if point <= 0:
-        return f"{sign}0.{'0' * -point}{digits}"
-    if len(digits) <= point:
-        return sign + digits + "0" * (point - len(digits))
-    return f"{sign}{digits[:point]}.{digits[point:]}"
-
-
-cdef str _scientific(str digits, int exponent):
-    tail = f".{digits[1:]}" if len(digits) > 1 else ""
-    return f"{digits[0]}{tail}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
-
-
-cdef uint64_t MINUTE = <uint64_t> 60 * NANOS_PER_SECOND
+    return number(value, -4, 6)  # Go's rule for %g with the fewest digits
 
 
 cdef str printed(object value):
@@ -162,7 +131,7 @@ cdef str _printed(object value, int depth, Py_ssize_t* left):
         left[0] -= len(<bytes>value)
         return "[" + " ".join([str(byte) for byte in (<bytes>value)[:MAX_ITEMS]]) + "]"
     if kind is Duration:
-        return _duration((<Duration>value).nanos)
+        return span((<Duration>value).nanos)
     if kind is Timestamp:
         return _time(value)
     if depth >= DEPTH or left[0] < 0:
@@ -219,30 +188,6 @@ cdef list _elements(list items, int depth, Py_ssize_t* left):
 
 def _name(tuple pair):
     return pair[0].encode("utf-8", "replace")
-
-
-cdef str _duration(int64_t nanos):
-    cdef uint64_t size = <uint64_t> nanos if nanos >= 0 else 0 - <uint64_t> nanos
-    cdef str sign = "-" if nanos < 0 else ""
-    if size == 0:
-        return "0s"
-    for unit, nanos_each in (("ns", 1), ("µs", 1_000), ("ms", 1_000_000)):
-        if size < nanos_each * 1000:
-            return f"{sign}{_decimal(size, nanos_each)}{unit}"
-    cdef uint64_t minutes = size // MINUTE
-    text = f"{_decimal(size % MINUTE, NANOS_PER_SECOND)}s"
-    if minutes:
-        text = f"{minutes % 60}m{text}"
-    if minutes >= 60:
-        text = f"{minutes // 60}h{text}"
-    return sign + text
-
-
-cdef str _decimal(uint64_t amount, uint64_t unit):
-    """amount / unit exactly; unit is a power of ten."""
-    whole, rest = divmod(amount, unit)
-    digits = len(str(unit)) - 1
-    return f"{whole}.{rest:0{digits}d}".rstrip("0").rstrip(".") if rest else str(whole)
 
 
 cdef str _time(Timestamp time):

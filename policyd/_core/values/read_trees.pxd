@@ -1,13 +1,13 @@
-"""What an expression could read, and as what it reads it."""
+"""The trees that an expression could read, and the forms in which it reads them."""
 
 from policyd._core.values.activation cimport Activation, Form
 
 
 cdef class ReadTrees:
     cdef tuple trees
-    cdef list reads        # of reads.NAME, whose ids are not known yet; None: there are none
+    cdef list reads        # results of reads.NAME whose ids are not collected yet, or None
     cdef Activation act    # of the expression, if values of built-in kinds are Go's
-    cdef bint hands_on     # whether its value may hold a list or map that it read
+    cdef bint hands_on     # whether its value may contain a list or map that it read
     cdef bint since_1_38   # of the activation
     cdef set known         # ids of the containers of the trees, set at first use
 

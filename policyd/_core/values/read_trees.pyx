@@ -1,4 +1,4 @@
-"""What an expression could read, and as what it reads it."""
+"""The trees that an expression could read, and the forms in which it reads them."""
 
 cimport cython
 
@@ -10,9 +10,7 @@ from policyd._core.values.types cimport KeyedMap
 
 
 cdef ReadTrees read_trees(tuple trees, list reads, Activation act, bint hands_on):
-    """``reads`` are the values of ``reads.NAME``; ``act`` is the activation that the expression was
-    evaluated with.
-    """
+    """``reads`` has the values of ``reads.NAME``; ``act`` is the activation of the evaluation."""
     cdef ReadTrees made = ReadTrees.__new__(ReadTrees)
     made.trees, made.reads, made.hands_on = trees, reads, hands_on
     made.since_1_38 = act.since_1_38
@@ -23,7 +21,7 @@ cdef ReadTrees read_trees(tuple trees, list reads, Activation act, bint hands_on
 @cython.final
 cdef class ReadTrees:
     """The trees that an expression could read (object, oldObject, params ...). Values that it read
-    and values that it made are plain dicts and lists both, so their identity decides.
+    and values that it created are all plain dicts and lists; only identity distinguishes them.
     """
 
     def __init__(self, tuple trees not None):
@@ -39,7 +37,7 @@ cdef class ReadTrees:
             for source in self.trees:
                 collect(source, self.known)
         if self.reads is not None and id(container) not in self.known:
-            # They may be large, and nearly all that is looked for is in the object.
+            # They may be large, and the object has nearly all values that are looked up.
             for source in self.reads:
                 collect(source, self.known)
             self.trees, self.reads = (*self.trees, *self.reads), None
@@ -55,12 +53,12 @@ cdef class ReadTrees:
 
 
 cdef int collect(object value, set known) except -1:
-    """Add the ids of all containers of the tree. The tree outlives the set."""
+    """Add the ids of all containers of the tree, which outlives the set."""
     if type(value) is KeyedMap:
         collect((<KeyedMap>value).first, known)
         return collect((<KeyedMap>value).rest, known)
     if type(value) is dict or type(value) is list:
-        if id(value) in known:  # the request has the object again
+        if id(value) in known:  # the request contains the object again
             return 0
         descend()
         known.add(id(value))
@@ -70,7 +68,7 @@ cdef int collect(object value, set known) except -1:
 
 
 cdef str unsuitable(object container, ReadTrees sources):
-    """The error for a list or map of Go in a JSON Patch."""
+    """The error for a Go list or map in a JSON Patch."""
     cdef str kind = "'list(dyn)'" if type(container) is list else "'map(dyn, dyn)'"
     if sources.form(container) == STRUCT:
         kind = f"struct type {sources.go_type(container)}"
@@ -79,7 +77,7 @@ cdef str unsuitable(object container, ReadTrees sources):
 
 
 cdef object go_value(object container, ReadTrees sources):
-    """A list or map of Go inside one that the expression wrote. Structs are printed as maps."""
+    """A Go list or map inside one that the expression created. Structs print as maps."""
     go = sources.go_type(container)
     generic = "[]interface {}" if type(container) is list else "map[string]interface {}"
     return Foreign(plain(container), go + syntax(container).removeprefix(generic), go)

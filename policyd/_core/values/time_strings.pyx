@@ -1,8 +1,7 @@
 """Times as strings, and the calendar. Independent of CEL; time_strings.pxd documents the functions.
 
-The grammar is the one of Go's ``time.Parse(time.RFC3339, …)`` and ``time.ParseDuration``. It is
-wider than RFC 3339: a one-digit hour, a comma before the fraction and offsets up to 24:60 are
-accepted.
+The grammar is from Go's ``time.Parse(time.RFC3339, …)`` and ``time.ParseDuration``. It is wider
+than RFC 3339: it accepts a one-digit hour, a comma before the fraction and offsets up to 24:60.
 """
 
 from decimal import Decimal
@@ -243,7 +242,7 @@ cdef int parse_duration(str text, int64_t* out) except -1:
 
 
 cdef str print_duration(int64_t nanos):
-    # Go truncates towards zero, Python rounds down: divide the absolute value.
+    # Go truncates towards zero, Python rounds down, so divide the absolute value.
     cdef uint64_t size = <uint64_t> nanos if nanos >= 0 else 0 - <uint64_t> nanos
     cdef double seconds = <double> (size // NANOS_PER_SECOND)
     seconds += <double> (size % NANOS_PER_SECOND) / 1e9

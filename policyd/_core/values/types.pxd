@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-cdef object MISSING  # no value: a missing key, an unset slot. Expressions never see it
+cdef object MISSING  # no value, such as a missing key or unset slot; expressions never see it
 
 
 cdef class UInt:
@@ -52,6 +52,8 @@ cdef class Opaque:
     cdef int64_t size(self)
     cdef str go_name(self)
 
+
+cdef dict OPAQUE_GO_VALUES  # the Go types inside opaque values, by CEL name
 
 cdef Optional NONE  # optional.none()
 

@@ -1,7 +1,7 @@
 """CEL types that JSON does not have; type names and sizes of all values. No operations.
 
-JSON data is used as the decoder returns it: ``None bool int float str list dict``, and ``bytes``.
-The classes here are for types that JSON does not have. All of them are immutable.
+JSON data stays as the decoder returns it: ``None bool int float str list dict``, and ``bytes``. The
+classes here, all immutable, are for other types.
 
 Maps are plain dicts. String and int keys are stored as they are; a bool or double key is wrapped in
 ``MapKey`` and a uint key is a ``UInt``, because in Python ``True == 1 == 1.0`` and in CEL they are
@@ -158,8 +158,9 @@ cdef class StructValue:
 
 @cython.final
 cdef class KeyedMap:
-    """A map of lists by strings that is read by key and not otherwise: what ``first`` has under a
-    key, where None is no entry, else what ``rest`` has. ``asked`` notes what was under each key.
+    """A map from strings to lists that is only read by key. It returns the entry in ``first``,
+    where None means no entry, else the entry in ``rest``. ``asked`` records the result for each
+    key.
     """
     def __init__(self, dict first not None, dict rest not None, dict asked=None):
         #: (dict[str, list[Any] | None], dict[str, list[Any]], dict[str, list[Any] | None] | None)
@@ -170,7 +171,7 @@ cdef class KeyedMap:
 
     def noting(self, dict asked not None):
         #: (dict[str, list[Any] | None]) -> KeyedMap
-        """The same, which notes keys."""
+        """A copy that records the keys."""
         return KeyedMap(self.first, self.rest, asked)
 
     cdef object under(self, object key):
@@ -208,7 +209,7 @@ cdef class MapKey:
 
 
 cdef tuple _identity(object value):
-    """The identity of a key: the value of a scalar, the object itself for anything else."""
+    """The identity of a key: a scalar's value, otherwise the object itself."""
     kind = type(value)
     if kind is bool or kind is float:
         return kind, value
@@ -282,7 +283,7 @@ cdef Optional some(object value):
 
 
 cdef object map_key(object value):
-    """The key of a dict for this value. Values with equal keys are equal keys in CEL."""
+    """The dict key for this value. Values with equal dict keys are equal keys in CEL."""
     if value is True:
         return TRUE_KEY
     if value is False:
@@ -369,11 +370,19 @@ cdef dict OPAQUE_GO_NAMES = {
     "net.CIDR": "cel.CIDR",
     "net.IP": "cel.IP",
 }
+# The Go types inside opaque values, except for NamedFormat.
+OPAQUE_GO_VALUES = {
+    "kubernetes.Quantity": "*resource.Quantity",
+    "kubernetes.Semver": "semver.Version",
+    "kubernetes.URL": "*url.URL",
+    "net.CIDR": "netip.Prefix",
+    "net.IP": "netip.Addr",
+}
 cdef dict RAW_NAMES = {type(None): "<nil>", list: "[]interface {}", dict: "map[string]interface {}"}
 
 
 cdef str go_name(object value):
-    """The name of the Go type that cel-go uses for it, for two error messages."""
+    """The name of the Go type that cel-go uses for the value, for two error messages."""
     name = GO_NAMES.get(type(value))
     if name is not None:
         return name

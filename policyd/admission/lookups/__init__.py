@@ -1,1 +1,1 @@
-"""Data that policies look up beside the request, and how their evaluation waits for it."""
+"""Data that policies look up outside the request, and how their evaluation waits for it."""

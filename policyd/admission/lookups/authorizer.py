@@ -1,6 +1,6 @@
 """Authorizers for the CEL variable ``authorizer``: the protocol, and a static table.
 
-Queries no cluster; an authorizer that does is in a higher layer and is passed to the engine.
+Queries no cluster; a higher layer passes an authorizer that does to the engine.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ __all__ = [
 
 
 class Authorizer(Protocol):
-    """Decides without waiting: it is called in the middle of an evaluation."""
+    """Decides without waiting: evaluations call it midway."""
 
     def check(self, attributes: Attributes) -> AccessDecision | Failure | None:
         """Return the decision. A Failure means there is none: an evaluation error, handled by the
@@ -58,7 +58,7 @@ class StaticAuthorizer:
 
 
 def _fits(rule: AuthorizerRule, check: Attributes) -> bool:
-    """A key left out matches anything, but a resource's rule does not match its subresources."""
+    """Whether a rule matches. An omitted key matches anything except subresources."""
     subresource = rule.subresource
     if subresource is None and rule.resource is not None:
         subresource = ""

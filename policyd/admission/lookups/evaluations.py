@@ -1,9 +1,8 @@
 """Evaluations that wait for lookups: generators that yield the lookups they need to continue.
-Expressions are pure, so an interrupted expression is evaluated again. Also the time that policies
-have, and the part of it that they may wait: ``perf_counter_ns``, 0 means none.
+Expressions are pure, so an interrupted expression is evaluated again. Also the deadlines of
+policies and of their lookups: ``perf_counter_ns`` times, 0 means none.
 
-Fetches nothing: ``run`` drives evaluations without a cluster, ``with_cluster.py`` drives them with
-one.
+Fetches nothing: ``run`` runs evaluations without a cluster, ``with_cluster.py`` with one.
 """
 
 from collections.abc import Callable, Container, Generator
@@ -38,8 +37,8 @@ class Paused(NamedTuple):
 
 
 def run(evaluation: Evaluation[_Result]) -> _Result:
-    """Return the result without any lookup: data still unknown at the second evaluation is an
-    error.
+    """Return the result without any lookup: data that is still unknown in the second evaluation is
+    an error.
     """
     try:
         next(evaluation)
@@ -99,8 +98,8 @@ LONGEST_NS = 30_000_000_000
 
 
 def bounded(deadline: int, now: int) -> int:
-    """Return the deadline of an evaluation that begins ``now``: its caller's, or else after
-    the longest time that it can have in a cluster.
+    """Return the deadline of an evaluation that begins ``now``: its caller's, or else the longest
+    time that it can have in a cluster.
     """
     return deadline or now + LONGEST_NS
 
@@ -118,7 +117,7 @@ def deadline_of(policy: CompiledPolicy, deadline: int, now: int = 0) -> int:
 
 def evaluation_deadline(deadline: int) -> int:
     """Return the time by which an evaluation that begins now and does not wait must end: half of
-    what is left of the ``deadline``. The requests that were read together with it have the rest.
+    the time left until ``deadline``. Requests that were read together with it get the rest.
     """
     now = perf_counter_ns()
     return now + (deadline - now) // 2 if deadline > now else deadline

@@ -50,7 +50,7 @@ LookUpParams = Callable[[ParamsOf], "tuple[JSONObject, ...] | Failure | None"]
 
 class LookedUpParams:
     """A ParamSource: params from the policy sources and, through ``look_up_…``, from a cluster; the
-    sources win.
+    sources take precedence.
 
     None means not known yet and ends the evaluation (Unanswered). Within one request the first
     answer is kept.
@@ -69,7 +69,9 @@ class LookedUpParams:
         if self._given.is_certain(param_kind):
             return self._given.kind(param_kind)
         question = KindOf(*param_kind)
-        served = self._answer(question, self._look_up_kind, f"what a {param_kind[1]} is")
+        served = self._answer(
+            question, self._look_up_kind, f"the resource of kind {param_kind[1]} is"
+        )
         if isinstance(served, Failure):
             if not self._given.knows(param_kind):
                 raise ParamError(f"{unknown_kind(param_kind)}: {served.why}")
@@ -92,11 +94,9 @@ class LookedUpParams:
         api_version, name = kind.name
         selector = "" if ref.name else selector_text(ref.selector or {})
         question = ParamsOf(api_version, name, where, ref.name, selector)
-        found = self._answer(
-            question, self._look_up_params, f"which params of kind {name} there are"
-        )
+        found = self._answer(question, self._look_up_params, f"the params of kind {name} are")
         if not isinstance(found, Failure) and not all(map(_is_identified, found)):
-            found = Failure("the API server answered with something else than objects with names")
+            found = Failure("the API server returned objects without names")
         if isinstance(found, Failure):
             raise ParamError(
                 f"paramKind kind `&ParamKind{{APIVersion:{api_version},Kind:{name},}}` "
@@ -118,7 +118,7 @@ class LookedUpParams:
         if answer is None:
             answer = look_up(question)
             if answer is None:
-                raise Unanswered(question, f"it is not known in time {what}")
+                raise Unanswered(question, f"{what} not known in time")
             self._seen[question] = answer
         return answer
 

@@ -1,4 +1,4 @@
-"""What the policies of a request saw of reads: noted for a capture, and shown again by a replay."""
+"""Records the reads that policies of a request saw, for a capture, and replays them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from policyd.policy.compile.reads.compiled_reads import CompiledRead
 from policyd.policy.compile.reads.read_tables import ReadIndex, ReadingRequest, Shown
 from policyd.policy.source.json_text.encoding import json_bytes
 
-# Of one request in a capture: the objects of a read, and the bytes of all of them.
+# Limits for one request in a capture: the objects of a read, and the bytes of all reads.
 MAX_OBJECTS, MAX_BYTES = 1_000, 256 * 1024
 _Found = dict[str, list[JSONObject] | None]
 
@@ -20,7 +20,7 @@ _Found = dict[str, list[JSONObject] | None]
 @dataclass(slots=True)
 class SeenRead:
     """The view that policies had of one read: the ``whole`` of it, or else the objects under the
-    keys that they looked up. ``fields`` are those that they could see of each object.
+    keys that they looked up. ``fields`` are the visible fields of each object.
     """
 
     fields: set[KeyPath] = field(default_factory=set)
@@ -29,13 +29,13 @@ class SeenRead:
 
 
 class SeenReads:
-    """Notes what the policies of one request see of reads."""
+    """Records what the policies of one request see of reads."""
 
     def __init__(self) -> None:
         self.seen: dict[CompiledRead, SeenRead] = {}
 
     def note(self, read: CompiledRead, found: Shown | CelError) -> Shown | CelError:
-        """Note what a policy sees; return it. A map that is read by key notes the keys itself."""
+        """Record and return what a policy sees. A map that is read by key records its keys."""
         seen = self.seen.setdefault(read, SeenRead())
         seen.fields |= read.fields
         if isinstance(found, KeyedMap):
@@ -69,7 +69,7 @@ def _found(seen: SeenRead) -> JSONObject:
 
 
 def _excess(found: JSONObject, left: int) -> str:
-    """Return why a read is not recorded: it is too much."""
+    """Return why a read is too large to be recorded; empty if it is not."""
     ((_, value),) = found.items()
     lists = value.values() if isinstance(value, dict) else (value,)
     count = sum(len(each) for each in lists if isinstance(each, list))
@@ -92,7 +92,7 @@ def _identity(read: CompiledRead) -> JSONObject:
 
 
 class RecordedReads:
-    """A ReadSource of what was recorded: other objects are not known."""
+    """A ReadSource of recorded objects: no others are known."""
 
     def __init__(self, entries: JSON) -> None:
         self._entries = [each for each in entries or () if isinstance(each, dict)]
@@ -100,7 +100,7 @@ class RecordedReads:
         self._tables: list[_RecordedTable] = []
 
     def table(self, read: CompiledRead) -> "_RecordedTable | CelError":
-        """Return what was recorded of a read."""
+        """Return the recorded objects of a read."""
         wanted = _identity(read)
         for entry in self._entries:
             if {key: entry.get(key) for key in wanted} == wanted:
@@ -118,7 +118,7 @@ class RecordedReads:
         return table
 
     def missing(self, reads: Iterable[CompiledRead]) -> str:
-        """Return what was used of these reads and was not recorded; empty if there is nothing."""
+        """Describe the parts of these reads that were used but not recorded; empty if none."""
         for table in self._tables:
             if table.missing:
                 self._missing[table.read, table.read.fields] = table.missing
@@ -163,7 +163,7 @@ class _RecordedTable:
 
     @property
     def missing(self) -> str:
-        """The reads that were used and not recorded."""
+        """Describe the objects that were used but not recorded; empty if none."""
         if self._whole:
             return "only the keys that were looked up were recorded"
         unknown = [each for each in self._asked if each not in self._entry["keys"]]

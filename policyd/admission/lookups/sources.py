@@ -58,7 +58,7 @@ class LookedUpNamespaces:
         """Return the labels of a namespace; a string is the reason they are unavailable."""
         found = self._find(name)
         if isinstance(found, Failure):
-            return f"cannot find out the labels of namespace {name!r}: {found.why}"
+            return f"cannot look up the labels of namespace {name!r}: {found.why}"
         return found.labels(name)
 
     def object(self, name: str) -> Callable[[], JSON]:
@@ -68,7 +68,7 @@ class LookedUpNamespaces:
     def _object(self, name: str) -> JSON:
         found = self._find(name)
         if isinstance(found, Failure):
-            return CelError(f"cannot find out what namespace {name!r} is: {found.why}")
+            return CelError(f"cannot look up namespace {name!r}: {found.why}")
         return found.object(name)
 
     def _find(self, name: str) -> Namespaces | Failure:
@@ -76,7 +76,7 @@ class LookedUpNamespaces:
         if seen is None:
             answer = self._look_up(NamespaceName(name))
             if answer is None:
-                unknown = f"it is not known in time what namespace {name!r} is"
+                unknown = f"namespace {name!r} is not known in time"
                 raise Unanswered(NamespaceName(name), unknown)
             seen = answer if isinstance(answer, Failure) else Namespaces([answer])
             self._seen[name] = seen

@@ -27,7 +27,7 @@ _Result = TypeVar("_Result")
 
 
 class LookupClient(Protocol):
-    """Queries a cluster. Returns a Failure for what it cannot find out; raises nothing."""
+    """Queries a cluster. Returns a Failure if a query fails; raises nothing."""
 
     async def may(self, attributes: Attributes) -> AccessDecision | Failure:
         """Whether a user is allowed an action."""

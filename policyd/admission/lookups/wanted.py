@@ -1,4 +1,4 @@
-"""What the policies of a set may look up in a cluster, so that it can be kept ready for them.
+"""Computes the objects that a set of policies may look up in a cluster, so that they can be cached.
 
 Computed once for each set. Looks up nothing.
 """
@@ -20,11 +20,11 @@ _LABELS = ("metadata", "labels")
 
 @dataclass(frozen=True, slots=True)
 class WantedParams:
-    """Objects of one kind that bindings refer to: in one namespace, or in all of them and of kinds
-    without namespaces where ``namespace`` is empty.
+    """Objects of one kind that bindings refer to, in one namespace; if ``namespace`` is empty, in
+    all namespaces, or of a cluster-scoped kind.
 
-    ``names`` are those that a binding names; ``selectors`` are the selectors, by the syntax of list
-    requests.
+    ``names`` are those that a binding names; ``selectors`` are the selectors, by their syntax in
+    list requests.
     """
 
     api_version: str
@@ -43,8 +43,8 @@ class WantedParams:
 
 @dataclass(frozen=True, slots=True)
 class WantedReads:
-    """Objects of one kind that reads show, with the paths of keys that are used of them: of all
-    namespaces, or of one.
+    """Objects of one kind that policies read, in all namespaces or in one, with the paths of the
+    keys that they use.
     """
 
     api_version: str
@@ -55,13 +55,13 @@ class WantedReads:
 
     @property
     def place(self) -> tuple[str, str, str]:
-        """Which objects they are, whatever is used of them."""
+        """Return the kind and namespace of the objects, regardless of the keys used."""
         return self.api_version, self.kind, self.namespace
 
 
 @dataclass(frozen=True, slots=True)
 class WantedLookups:
-    """Which namespaces, params and objects of reads policies may need."""
+    """The namespaces, params and objects of reads that policies may need."""
 
     namespaces: WantedNamespaces = frozenset()
     params: frozenset[WantedParams] = frozenset()
@@ -69,7 +69,7 @@ class WantedLookups:
 
 
 def wanted_lookups(policies: CompiledPolicySet) -> WantedLookups:
-    """Return what these policies may look up, authorizer checks apart."""
+    """Return the objects that these policies may look up."""
     return WantedLookups(
         _namespaces(policies.policies), _params(policies), _reads(policies.policies)
     )
@@ -91,7 +91,7 @@ def _reads(policies: Iterable[CompiledPolicy]) -> frozenset[WantedReads]:
 
 
 def fields_of(reads: Iterable[CompiledRead]) -> frozenset[tuple[str, ...]]:
-    """Return the fields that any of these reads uses, without those below others."""
+    """Return the fields that any of these reads uses, without fields below others."""
     used = frozenset(path for read in reads for path in read.fields)
     return frozenset(
         path for path in used if not any(path[:end] in used for end in range(len(path)))
@@ -101,14 +101,14 @@ def fields_of(reads: Iterable[CompiledRead]) -> frozenset[tuple[str, ...]]:
 def uncovered(
     fields: Iterable[tuple[str, ...]], kept: Container[tuple[str, ...]]
 ) -> list[tuple[str, ...]]:
-    """Return the fields that are not below one that is kept, sorted."""
+    """Return the fields that are not below a kept one, sorted."""
     return sorted(
         path for path in fields if not any(path[:end] in kept for end in range(len(path) + 1))
     )
 
 
 def _namespaces(policies: Iterable[CompiledPolicy]) -> WantedNamespaces:
-    """Return what policies read, always with the labels."""
+    """Return the fields of namespaces that policies read, always including the labels."""
     labels, fields = False, frozenset[tuple[str, ...]]()
     for policy in policies:
         for plan in (policy.validation, policy.mutation):
@@ -125,7 +125,7 @@ def _params(policies: CompiledPolicySet) -> frozenset[WantedParams]:
     return frozenset(
         _wanted(kind, namespace, [each for each in those if namespace in ("", each.namespace)])
         for kind, those in refs.items()
-        # One that names no namespace refers to the request's, or the kind has none.
+        # Without a namespace it refers to the request's, or to a cluster-scoped kind.
         for places in [{each.namespace for each in those}]
         for namespace in ({""} if "" in places else places)
     )
@@ -151,6 +151,6 @@ def _wanted(kind: tuple[str, str], namespace: str, refs: list[CompiledParamRef])
         try:
             selectors[selector_text(ref.selector or {})] = Selector(dict(ref.selector or {}))
         except ValueError:
-            continue  # of a binding that is an error for every request
+            continue  # the binding is an error for every request
     names = frozenset(ref.name for ref in refs if ref.name)
     return WantedParams(*kind, namespace, names, frozenset(selectors), selectors)

@@ -1,8 +1,8 @@
-"""Find policies that change a value that another policy set in the same request. Changes nothing.
+"""Finds policies that change a value that another policy set in the same request. Changes nothing.
 
-A path is in conflict if one policy wrote it and a later one of another name sets another value or
-removes it. New keys, items added to a list, and setting the same value again are no conflict. Most
-changes are cleared by the paths of their operations; the trees are compared only for the others.
+A path is in conflict if one policy wrote it and a later policy with another name sets a different
+value or removes it. New keys, items added to a list, and setting the same value again are no
+conflict. The paths of the operations rule out most conflicts; trees are compared only for the rest.
 """
 
 import re
@@ -56,7 +56,7 @@ class Conflicts:
         self.log = ChangeLog()
         self._original = original
         self._keys = keys
-        self._indexed = 0  # how many of them are in these three
+        self._indexed = 0  # the number of changes in these three
         self._removed: set[str] = set()
         self._written: set[str] = set()
         self._above: set[str] = set()
@@ -100,7 +100,7 @@ class Conflicts:
         return Conflict(tuple(places), tuple(sorted(writers))) if places else None
 
     def _writer(self, path: _Path) -> str | None:
-        """Return the policy that changed a path last."""
+        """Return the policy that last changed a path."""
         for policy, _, before, after in reversed(self.log.changes):
             if not _same(_at(before, path), _at(after, path)):
                 return str(policy.name)

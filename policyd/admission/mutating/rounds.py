@@ -1,4 +1,4 @@
-"""Find the invocations of each of the two mutation rounds: matching policies with their bindings
+"""Finds the invocations of each of the two mutation rounds: matching policies with their bindings
 and params. Mutates nothing.
 
 All invocations of a round are found before it changes anything.
@@ -28,8 +28,8 @@ from policyd.policy.kinds.controllers import CONTROLLERS, template_is_settled
 def first(
     applicable: Applicable, findings: Findings, deadline: int, matches: list[Matched]
 ) -> Evaluation[list[Invocation | Matched]]:
-    """Return the invocations of the first round. The match of a direct policy stands for its only
-    invocation, unless the request is observed or policies see something else than its object.
+    """Return the invocations of the first round. The match of a direct policy represents its only
+    invocation, unless the request is observed or policies see anything but its object.
     """
     return (yield from _found(applicable, findings, deadline, matches, again=False))
 
@@ -42,7 +42,7 @@ def second(
     due: Collection[InvocationKey],
 ) -> Evaluation[list[Invocation | Matched]]:
     """Return the invocations of the second round, in which policies see ``obj``; ``due`` are those
-    to reinvoke. Configuration errors count whatever is due.
+    to reinvoke. Configuration errors count regardless of ``due``.
     """
     if findings.observer is not None:
         findings.observer.second_round()
@@ -82,7 +82,7 @@ def _found(
 def _acts_again(
     applicable: Applicable, findings: Findings, match: Matched, deadline: int
 ) -> Evaluation[bool]:
-    """Whether a policy has a part in the second round, and what it depends on is known."""
+    """Whether a policy acts in the second round, and its lookups are answered."""
     policy, hit = match
     if policy.rollout is not None and findings.why_held(policy):
         return False  # nothing of it counts, and it was reported in the first round

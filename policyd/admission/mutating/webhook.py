@@ -1,11 +1,11 @@
-"""The mutating webhook: policies applied one after the other to one tree, then one patch.
+"""The mutating webhook: applies policies one after the other to one tree, and returns one patch.
 
-Order, reinvocation and errors are the ones of MutatingAdmissionPolicy (k8s.io/apiserver,
+Order, reinvocation and errors are the same as for MutatingAdmissionPolicy (k8s.io/apiserver,
 admission/plugin/policy/mutating/dispatcher.go), except for defaulting between mutations, which only
-the API server can do. No validation is run here. The object in the request is never changed.
+the API server can do. No validation runs here. The object in the request never changes.
 
-``_core/plan/mutation_run`` invokes the policies. Here is what surrounds it: the two rounds, waiting
-for lookups, rollouts, and the report of each outcome to findings, conflicts and observer.
+``_core/plan/mutation_run`` invokes the policies. This file adds the two rounds, waiting for
+lookups, rollouts, and the report of each outcome to findings, conflicts and observer.
 """
 
 from collections.abc import Callable
@@ -80,7 +80,7 @@ def _patch(findings: Findings, mutated: "MutatedObject") -> bytes | None:
         for policy, *_ in mutated.log.changes:
             findings.broken(policy, error)
         return None
-    # The changes of each policy can be sent, but one may be within another policy's.
+    # The changes of each policy can be sent, but one may be inside another policy's.
     problem = unsendable(operations)
     if problem is not None:
         for policy, *_ in mutated.log.changes:
@@ -104,7 +104,7 @@ class Lens(NamedTuple):
         return self.subjects.seen(tree, self.hit, self.as_pod)
 
     def changed(self, tree: JSONObject, seen: JSONObject, after: JSONObject) -> JSON:
-        """Return the tree after a policy made ``after`` of what it had ``seen``."""
+        """Return the tree after a policy changed the object it had ``seen`` to ``after``."""
         if self.as_pod:
             return with_pod(tree, seen, after)
         if after.get("apiVersion") == tree.get("apiVersion"):
@@ -141,7 +141,7 @@ class MutatedObject:
     def mutate(self, matches: list[Matched]) -> Evaluation[None]:
         """Run one round, and a second if the first changes anything. The second matches all
         policies again with the changed object; it invokes those that the first round invoked and
-        that have reinvocationPolicy IfNeeded. Of the other matching policies only errors of
+        that have reinvocationPolicy IfNeeded. For the other matching policies only errors of
         configuration and matchConditions count.
         """
         applicable, findings = self.applicable, self.findings
@@ -162,8 +162,8 @@ class MutatedObject:
     def _each(
         self, found: list[Invocation | Matched], saw: dict[InvocationKey, JSON] | None = None
     ) -> Evaluation[dict[InvocationKey, JSON]]:
-        """Invoke what a round found, in order; return the tree before each invocation that may be
-        reinvoked. ``saw`` is what the first round returned.
+        """Run the invocations of a round in order; return the tree before each invocation that may
+        be reinvoked. ``saw`` is the result of the first round.
         """
         findings = self.findings
         run = MutationRun(
@@ -293,7 +293,7 @@ class MutatedObject:
         conflict = None
         try:
             conflict = self._conflicts.add(policy, operations, before, outcome.after)
-        except Exception as error:  # what is reported of a change must not take it back
+        except Exception as error:  # a failing report must not undo the change
             recorder.unrecorded("recorder", error)
         if conflict is not None:
             recorder.mutation_conflict(policy.name)

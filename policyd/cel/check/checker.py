@@ -226,7 +226,7 @@ class Checker:
         return self._resolve(node, overloads)
 
     def _resolve(self, node: Call, overloads: tuple[OverloadDecl, ...]) -> Expr:
-        """Choose the overloads that fit; among several, run time chooses."""
+        """Choose the overloads that fit; evaluation chooses among several."""
         if node.function in _LOGIC:
             return self._resolve_logic(node, overloads)
         operands = node.args if node.target is None else (node.target, *node.args)

@@ -1,5 +1,5 @@
-"""The declared names that errors suggest for one that is not, chosen as cel-go 0.33 does, which is
-Kubernetes 1.38: common/env/catalog.go (Catalog.Find, EditDistance) and checker/errors.go.
+"""The declared names that errors suggest for an undeclared name, as in Kubernetes 1.38 (cel-go
+0.33): common/env/catalog.go (Catalog.Find, EditDistance) and checker/errors.go.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,10 +9,10 @@ from policyd.cel.syntax.macros import MACRO_NAMES
 from policyd.cel.types.declarations import TYPE_NAMES, Names, Scope
 from policyd.versions import CEL_0_33
 
-_SHORT, _LONG = 3, 8  # characters of a name that may differ in one, and in more than two
-# Types of Kubernetes and of optionals are no symbols of cel-go's standard library.
+_SHORT, _LONG = 3, 8  # lengths of names that may differ in one character, and in more than two
+# The types of Kubernetes and of optionals are not symbols of cel-go's standard library.
 _TYPES = tuple(name for name in TYPE_NAMES if name != "optional_type" and "net." not in name)
-# Former names of operators, which cel-go declares still.
+# Former names of operators, which cel-go still declares.
 _DEPRECATED = ("__not_strictly_false__", "_in_", "in")
 
 
@@ -31,8 +31,8 @@ def _suggestion(name: str, scope: Scope) -> str:
 
 
 def misspelt(name: str, names: Names, scope: Scope) -> bool:
-    """Return whether a declared name is, or is near, ``a.b.c``, where neither ``a`` nor ``a.b`` is
-    declared. Since 1.38 the error is then about all of it (checker/errors.go:
+    """Return whether a declared name equals or resembles ``a.b.c``, of which neither ``a`` nor
+    ``a.b`` is declared. If so, the error since 1.38 is about the whole name (checker/errors.go:
     checkUndeclaredReference).
     """
     if not scope.version.has(CEL_0_33):
@@ -47,8 +47,8 @@ def _nearest_of(name: str, scope: Scope) -> Sequence[str]:
 
 
 def nearest(name: str, symbols: Iterable[str]) -> Sequence[str]:
-    """Return the symbols that a name may stand for, at most two, the shortest first: itself, those
-    of the least edit distance, or those that it begins.
+    """Return at most two symbols that a name may stand for, the shortest first: the name itself,
+    those with the least edit distance, or those that begin with it.
     """
     dotted = "." in name
     known = [each for each in symbols if ("." in each) == dotted]

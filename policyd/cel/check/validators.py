@@ -1,20 +1,20 @@
 """Find invalid literals that Kubernetes refuses after type checking.
 
 Literal durations, timestamps and regular expressions must be valid; lists and maps must not mix
-types, except inside of ``format`` calls, which are checked if format string and arguments are
-literals (cel-go cel/validator.go, ext/formatting.go). Conversions are checked by the run-time
-library through a ``Probe``, so that both always agree. cel-go reads a format string as bytes, so
-a clause letter beyond ASCII is named by its first byte.
+types, except inside ``format`` calls, which are checked if the format string and the arguments are
+literals (cel-go cel/validator.go, ext/formatting.go). The run-time library checks conversions,
+through a ``Probe``, and the syntax of format strings, so that both always agree.
 """
 
 from collections.abc import Callable, Sequence
 
+from policyd._core.lib.string_format import clause_at
 from policyd.cel.syntax.ast import Call, Checked, Expr, Ident, ListExpr, Literal, MapExpr, Select
 from policyd.cel.syntax.recursion import children
 from policyd.cel.syntax.source import Issue
 from policyd.cel.types.types import Kind, Type, is_optional, is_same, unwrapped
 
-# Return whether a function fails on literal arguments.
+# Returns whether a function fails on literal arguments.
 Probe = Callable[[str, tuple[object, ...]], bool]
 
 _LITERAL_ARGUMENTS = ("duration", "timestamp", "matches")
@@ -138,7 +138,6 @@ def _format(node: Call, checked: Checked) -> list[Issue]:
     return []
 
 
-_MAX_INT = 2**63 - 1
 _STRING_KINDS = (Kind.LIST, Kind.MAP, Kind.TYPE, Kind.NULL, Kind.WELL_KNOWN, Kind.PRIMITIVE)
 _STRING_PROBLEM = (
     "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, "
@@ -168,54 +167,31 @@ class FormatProblem(Exception):
 
 def check_format(text: str, args: Sequence[Expr], types: dict[int, Type]) -> int:
     """Return how many arguments the format string uses; raises FormatProblem."""
-    octets = text.encode("utf-8", "surrogatepass").decode("latin-1")
     used = 0
-    place = octets.find("%")
+    place = text.find("%")
     while place >= 0:
-        place += 1
-        if octets.startswith("%", place):
-            place = octets.find("%", place + 1)
+        if text.startswith("%%", place):
+            place = text.find("%", place + 2)
             continue
-        if place >= len(octets):
+        if place + 1 >= len(text):
             raise FormatProblem("unexpected end of string")
         if used >= len(args):
             raise FormatProblem(f"index {used} out of range")
-        place = _skip_precision(octets, place)
-        _check_clause(octets[place], args[used], types)
+        try:
+            letter, end = clause_at(text, place)
+        except ValueError as error:
+            raise FormatProblem(str(error)) from None
+        _check_clause(letter, args[used], types)
         used += 1
-        place = octets.find("%", place + 1)
+        place = text.find("%", end)
     return used
-
-
-def _skip_precision(text: str, place: int) -> int:
-    """Return the offset of the clause letter."""
-    if text[place] != ".":
-        return place
-    end = place + 1
-    while end < len(text) and text[end] in "0123456789":
-        end += 1
-    prefix = "could not parse formatting clause: error while parsing precision: "
-    if end >= len(text):
-        raise FormatProblem(prefix + "could not find end of precision specifier")
-    digits = text[place + 1 : end]
-    prefix += f'error while converting precision to integer: strconv.Atoi: parsing "{digits}": '
-    if not digits:
-        raise FormatProblem(prefix + "invalid syntax")
-    if len(digits.lstrip("0")) > len(str(_MAX_INT)) or int(digits) > _MAX_INT:
-        raise FormatProblem(prefix + "value out of range")
-    return end
 
 
 def _check_clause(letter: str, arg: Expr, types: dict[int, Type]) -> None:
     if letter == "s":
         _check_string(arg, types)
         return
-    clause = _CLAUSES.get("x" if letter == "X" else letter)
-    if clause is None:
-        raise FormatProblem(
-            f'could not parse formatting clause: unrecognized formatting clause "{letter}"'
-        )
-    names, problem = clause
+    names, problem = _CLAUSES[letter.lower()]
     found = unwrapped(types[arg.id])
     if found.kind is not Kind.DYN and found.name not in names:
         raise FormatProblem(f"error during formatting: {problem}, was given {found.name}", arg)

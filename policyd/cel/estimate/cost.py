@@ -312,7 +312,7 @@ class _Estimator:
 
 
 def _binds(node: Comprehension) -> bool:
-    """Return whether the fold is over nothing, only to bind a name."""
+    """Return whether the fold is over an empty list, only to bind a name."""
     over, condition = node.iter_range, node.loop_condition
     return (
         isinstance(over, ListExpr)

@@ -3,16 +3,13 @@
 Texts of Kubernetes stay as they are: ``CelCompileError.text`` and the message of each problem.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from policyd.cel.hints.keys import written_key
 from policyd.cel.hints.names import consequences, field_hint, renamed, undeclared_hint
 from policyd.cel.hints.overloads import overload_hint
 from policyd.cel.hints.results import (
-    INVALID,
-    INVALID_DURATION,
-    INVALID_PATTERN,
     duration_hint,
     mismatch_hint,
     pattern_hint,
@@ -39,26 +36,20 @@ def syntax_explained(text: str, problems: Sequence[Problem]) -> list[Problem]:
     The parser may report one mistake several times: then only the first report is kept.
     """
     source = Source(text)
-    if not any(problem.message.startswith(_SYNTAX) for problem in problems):
-        return [_of_macro(source, problem) for problem in problems]
-    found = mistakes(text)
-    if not found:
-        return list(problems)
     places = [(source.offset(each.line, each.column), each) for each in problems]
+    if not any(problem.message.startswith(_SYNTAX) for problem in problems):
+        of_macros = [(each, macro_mistake(text, pos, each.message)) for pos, each in places]
+        return [_with(source, each, mistake) for each, mistake in of_macros]
     explained = []
-    for mistake in found:
+    for mistake in mistakes(text):
         nearest = min(places, key=lambda place: abs(place[0] - mistake.pos))[1]
         explained.append(_with(source, nearest, mistake))
-    return explained
+    return explained or list(problems)
 
 
-def _of_macro(source: Source, problem: Problem) -> Problem:
-    pos = source.offset(problem.line, problem.column)
-    mistake = macro_mistake(source.text, pos, problem.message)
-    return problem if mistake is None else _with(source, problem, mistake)
-
-
-def _with(source: Source, problem: Problem, mistake: Mistake) -> Problem:
+def _with(source: Source, problem: Problem, mistake: Mistake | None) -> Problem:
+    if mistake is None:
+        return problem
     line, column = source.place(mistake.pos)
     return replace(
         problem,
@@ -86,7 +77,8 @@ def types_explained(
         keys = _written_keys(source, problems)
         for problem in problems:
             pos = source.offset(problem.line, problem.column)
-            name = _quoted(problem.message, _UNDECLARED)
+            undeclared = problem.message.startswith(_UNDECLARED)
+            name = problem.message.split("'")[1] if undeclared else ""
             if len(problems) > 1 and ((pos, name) in follow or _ERRONEOUS in problem.message):
                 continue
             key = written_key(text, pos)
@@ -134,39 +126,25 @@ def with_corrections(text: str, problems: Sequence[Problem]) -> str:
     return text
 
 
-def _quoted(message: str, before: str, which: int = 0) -> str:
-    """Return what is in quotes after the beginning of a message; empty if it begins otherwise."""
-    if not message.startswith(before):
-        return ""
-    parts = message[len(before) :].split("'")
-    return parts[which] if which < len(parts) else ""
+# The remedy for an error of the checker, by the beginning of its message, from its quoted words.
+_HINTERS: Mapping[str, Callable[..., str]] = {
+    _UNDECLARED: lambda tree, pos, name, *_: undeclared_hint(tree, pos, name),
+    "undefined field '": field_hint,
+    "found no matching overload for '": lambda tree, pos, name, *_: overload_hint(tree, pos, name),
+    "expected type of field '": lambda tree, pos, *quoted: struct_hint(*quoted),
+    "expected type '": mismatch_hint,
+    "expression of type '": lambda tree, pos, found, *_: range_hint(found),
+    "invalid duration argument": duration_hint,
+    "invalid matches argument": pattern_hint,
+    "invalid timestamp argument": lambda *_: "write RFC 3339, such as '2027-03-31T00:00:00Z'",
+}
 
 
 def hint_at(tree: Tree, pos: int, message: str) -> str:
     """Return the remedy for one error of the checker; empty if none is known."""
-    name = _quoted(message, _UNDECLARED)
-    if name:
-        return undeclared_hint(tree, pos, name)
-    field = _quoted(message, "undefined field '")
-    if field:
-        return field_hint(tree, pos, field)
-    function = _quoted(message, "found no matching overload for '")
-    if function:
-        return overload_hint(tree, pos, function)
-    member = _quoted(message, "expected type of field '")
-    if member:
-        rest = [_quoted(message, "expected type of field '", number) for number in (2, 4)]
-        return struct_hint(member, *rest)
-    wanted = _quoted(message, "expected type '")
-    if wanted:
-        return mismatch_hint(tree, pos, wanted, _quoted(message, "expected type '", 2))
-    over = _quoted(message, "expression of type '")
-    if over:
-        return range_hint(over)
     if message.endswith("does not support field selection"):
         return selection_hint(tree, pos)
-    if message == INVALID_DURATION:
-        return duration_hint(tree, pos)
-    if message == INVALID_PATTERN:
-        return pattern_hint(tree, pos)
-    return INVALID.get(message, "")
+    quoted = message.split("'")[1::2]
+    hinters = (hinter for begin, hinter in _HINTERS.items() if message.startswith(begin))
+    hinter = next(hinters, None) if "" not in quoted[:1] else None
+    return "" if hinter is None else hinter(tree, pos, *quoted)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 
@@ -106,9 +105,7 @@ def _macro_hint(tree: Tree, call: Call, texts: list[str]) -> str:
     form = MACROS[call.function]
     if call.target is not None and not call.args and is_optional(tree.type(call.target)):
         return f"write {held(texts[0])}.hasValue()"
-    if call.target is not None and not call.args and call.function == "exists":
-        return f"write has({texts[0]}) for a field, {form} for a list"
-    if call.target is None and len(call.args) == 1 and call.function == "exists":
+    if call.function == "exists" and len(texts) == 1:
         return f"write has({texts[0]}) for a field, {form} for a list"
     if call.target is None and len(call.args) == 3:
         return f"write {texts[0]}.{call.function}({', '.join(texts[1:])})"
@@ -117,17 +114,13 @@ def _macro_hint(tree: Tree, call: Call, texts: list[str]) -> str:
     if call.target is not None and len(call.args) == 1 and isinstance(call.args[0], Literal):
         return f"write {texts[1]} in {texts[0]}" if call.function == "exists" else f"write {form}"
     if call.target is not None and len(call.args) == 1:
-        name, body = _first_name(call.args[0]), shown(call.args[0], "…")
-        body = "…" if isinstance(call.args[0], Ident) else body
+        first: Expr = call.args[0]
+        body = "…" if isinstance(first, Ident) else shown(first, "…")
+        while below := children(first):
+            first = below[0]
+        name = first.name if isinstance(first, Ident) else "x"  # ``c`` of ``c.image != ''``
         return f"write the name of the variable first: {texts[0]}.{call.function}({name}, {body})"
     return f"write {form}"
-
-
-def _first_name(node: Expr) -> str:
-    """Return the first name of an expression: ``c`` in ``c.image != ''``."""
-    while below := children(node):
-        node = below[0]
-    return node.name if isinstance(node, Ident) else "x"
 
 
 def styled_call(tree: Tree, name: str, texts: list[str]) -> str:
@@ -192,8 +185,8 @@ def _field_hint(tree: Tree, of: Type, whole: Expr, field: str) -> str:
     names = list(tree.scope.provider.fields(of))
     close, text, top = near(field, names), shown(whole, "…"), whole
     if of == VARIABLES:
-        known = f"; declared: {listed(names)}" if names else "; none is declared"
-        return f"did you mean variables.{close}?{known}" if close else known[2:]
+        declared = f"declared: {listed(names)}" if names else "none is declared"
+        return f"did you mean variables.{close}?; {declared}" if close else declared
     if of == REQUEST and field in REQUEST_FIELDS:
         return REQUEST_FIELDS[field]
     if close and _certain(field, close):
@@ -202,10 +195,10 @@ def _field_hint(tree: Tree, of: Type, whole: Expr, field: str) -> str:
         return f"write {text}.limits.{field}, or {text}.requests.{field}"
     while isinstance(top, Select):
         top = top.operand
-    below = [(start, _Deeper.of(tree, tree.type(start))) for start in (whole, top)]
+    below = [(start, _paths_below(tree, tree.type(start))) for start in (whole, top)]
     for exact in (True, False):
-        for start, deeper in below:
-            if remedy := deeper.remedy(start, field, exact=exact):
+        for start, known in below:
+            if remedy := _deeper(start, known, field, exact=exact):
                 return remedy
         if close:
             return f"did you mean {close}?"
@@ -223,52 +216,49 @@ def _field_hint(tree: Tree, of: Type, whole: Expr, field: str) -> str:
     return f"known fields: {listed(names)}" if names else ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Deeper:
-    """The paths of the first fields of each name below a type; the items of a list are ``[]``:
-    ``containers[].image``.
+def _paths_below(tree: Tree, of: Type) -> Mapping[str, str]:
+    """Return the paths of the first fields of each name below a type; the items of a list are
+    ``[]``: ``containers[].image``.
     """
+    level, looked, paths = [(of, "")], 0, dict[str, str]()
+    for _ in range(_DEEPEST):
+        below: list[tuple[Type, str]] = []
+        for struct, path in level:
+            for name in tree.scope.provider.fields(struct):
+                looked += 1
+                found = tree.scope.provider.field(struct, name)
+                if looked > _WIDEST or found is None:
+                    continue
+                if path:
+                    paths.setdefault(name, f"{path}{name}")
+                if found.kind is Kind.STRUCT:
+                    below.append((found, f"{path}{name}."))
+                if found.kind is Kind.LIST and path.count("[]") < _LOOPS:
+                    below.append((found.params[0], f"{path}{name}[]."))
+        # A workload's template first: a Pod's fields are what is meant; then its containers.
+        level = sorted(
+            below,
+            key=lambda each: ("template" not in each[1], ".containers[]" not in f".{each[1]}"),
+        )
+    return paths
 
-    paths: Mapping[str, str]
 
-    @classmethod
-    def of(cls, tree: Tree, of: Type) -> "_Deeper":
-        level, looked, paths = [(of, "")], 0, dict[str, str]()
-        for _ in range(_DEEPEST):
-            below: list[tuple[Type, str]] = []
-            for struct, path in level:
-                for name in tree.scope.provider.fields(struct):
-                    looked += 1
-                    found = tree.scope.provider.field(struct, name)
-                    if looked > _WIDEST or found is None:
-                        continue
-                    if path:
-                        paths.setdefault(name, f"{path}{name}")
-                    if found.kind is Kind.STRUCT:
-                        below.append((found, f"{path}{name}."))
-                    if found.kind is Kind.LIST and path.count("[]") < _LOOPS:
-                        below.append((found.params[0], f"{path}{name}[]."))
-            # A workload's template first: a Pod's fields are what is meant; then its containers.
-            level = sorted(
-                below,
-                key=lambda each: ("template" not in each[1], ".containers[]" not in f".{each[1]}"),
-            )
-        return cls(paths)
-
-    def remedy(self, start: Expr, field: str, *, exact: bool) -> str:
-        """Return how to read the fields of this name, or of an alike one if not ``exact``."""
-        if exact and field not in self.paths:
-            return ""
-        alike = [name for name in self.paths if _certain(field, name)]
-        paths = [self.paths[name] for name in sorted(alike, key=lambda name: name != field)[:2]]
-        paths = [path for path in paths if path.count(".") <= paths[0].count(".")]
-        text = shown(start, "…")
-        # The value of a key is a string or a list of strings.
-        macro = "map" if text.split(".")[0] == "item" else "all"
-        written = [_written(text, path, macro) for path in paths]
-        if any("[]" in path for path in paths):
-            return f"write {', or '.join(written)}"
-        return f"did you mean {' or '.join(written)}?" if written else ""
+def _deeper(start: Expr, known: Mapping[str, str], field: str, *, exact: bool) -> str:
+    """Return how to read the fields of this name below an expression, with the paths that are
+    ``known`` there; or of an alike one if not ``exact``.
+    """
+    if exact and field not in known:
+        return ""
+    alike = sorted((name for name in known if _certain(field, name)), key=lambda n: n != field)
+    paths = [known[name] for name in alike[:2]]
+    paths = [path for path in paths if path.count(".") <= paths[0].count(".")]
+    text = shown(start, "…")
+    # The value of a key is a string or a list of strings.
+    macro = "map" if text.split(".")[0] == "item" else "all"
+    written = [_written(text, path, macro) for path in paths]
+    if any("[]" in path for path in paths):
+        return f"write {', or '.join(written)}"
+    return f"did you mean {' or '.join(written)}?" if written else ""
 
 
 def _written(start: str, path: str, macro: str, variables: str = "xy") -> str:

@@ -6,7 +6,7 @@ from policyd.cel.hints.names import styled_call
 from policyd.cel.hints.operands import SEMVER, operator_hint
 from policyd.cel.hints.quantities import QUANTITY, quantity_hint
 from policyd.cel.hints.tree import NUMBERS, Tree, converted, held, shown
-from policyd.cel.hints.vocabulary import alias
+from policyd.cel.hints.vocabulary import alias, of_type
 from policyd.cel.syntax.ast import Call
 from policyd.cel.syntax.recursion import children
 from policyd.cel.types.declarations import OverloadDecl
@@ -52,11 +52,9 @@ def overload_hint(tree: Tree, pos: int, function: str) -> str:
                 return f"write {base}.?{field}, an optional, in place of {texts[0]}"
             hint = quantity_hint(tree, node, above) or _by_name(tree, node, texts, types)
             hint = hint or _index(tree, node, texts, types) or operator_hint(node, texts, types)
-            by_function = _BY_FUNCTION.get(function)
-            if not hint and by_function is not None:
-                hint = by_function(texts, types)
-            hint = hint or _style(tree, node, texts, types)
-            if hint:
+            if not hint and function in _BY_FUNCTION:
+                hint = _BY_FUNCTION[function](texts, types)
+            if hint := hint or _style(tree, node, texts, types):
                 return hint
     return ""
 
@@ -93,13 +91,12 @@ def _name_of(tree: Tree, item: Type) -> str:
 def _conditional(texts: list[str], types: list[Type]) -> str:
     condition, yes, no = types
     if condition not in (BOOL, DYN):
-        remedy = _AS_BOOL.get(_sort_of(condition), "write a comparison")
-        return f"the condition must be a bool: {remedy.format(texts[0])}"
+        return f"the condition must be a bool: {of_type('asCondition', condition, texts[0])}"
     if is_patch_object(yes.name) or is_patch_object(no.name):
         return "both values must have one type: write Object{} where nothing changes"
     if Kind.NULL in (yes.kind, no.kind):
         at = 1 if no.kind is Kind.NULL else 2
-        instead = "true or false" if types[at] == BOOL else _EMPTY.get(types[at].kind)
+        instead = _EMPTY.get(types[at]) or _EMPTY.get(types[at].kind)
         if instead:
             return f"both values must have one type: write {instead} in place of null"
         parts = [*texts]
@@ -120,41 +117,7 @@ def _conditional(texts: list[str], types: list[Type]) -> str:
     return f"both values must have one type: write dyn({texts[1]})"
 
 
-def _sort_of(t: Type) -> str:
-    """Return the sort of a type, as the tables below name it."""
-    if is_optional(t):
-        return "optional"
-    if t == STRING or t.kind is Kind.NULL:
-        return "string" if t == STRING else "null"
-    if t in NUMBERS:
-        return "number"
-    return "collection" if t.kind in (Kind.LIST, Kind.MAP) else ""
-
-
-# How a condition is made of a value, and of the absence of one, by the sort of its type.
-_AS_BOOL = {
-    "optional": "write {0}.orValue(false)",
-    "string": "write {0} != ''",
-    "number": "write {0} > 0",
-    "collection": "write size({0}) > 0",
-    "null": "write true or false",
-}
-_EMPTY = {Kind.LIST: "[]", Kind.MAP: "{}"}
-_AS_NOT = {
-    "optional": "write !{0}.orValue(false), or !{0}.hasValue()",
-    "string": "write {0} == ''",
-    "number": "write {0} == 0",
-    "collection": "write size({0}) == 0",
-}
-_COMPARED = "write !has(…) for a field that is missing, {0} == … to compare"
-
-
-def _negated(texts: list[str], types: list[Type]) -> str:
-    return _AS_NOT.get(_sort_of(types[0]), _COMPARED).format(texts[0])
-
-
-def _minus(texts: list[str], types: list[Type]) -> str:
-    return f"write quantity('0').sub({texts[0]})" if types[0].name == QUANTITY else ""
+_EMPTY: Mapping[Type | Kind, str] = {BOOL: "true or false", Kind.LIST: "[]", Kind.MAP: "{}"}
 
 
 def _in(texts: list[str], types: list[Type]) -> str:
@@ -255,10 +218,10 @@ def _style(tree: Tree, call: Call, texts: list[str], types: list[Type]) -> str:
     lacking = [each for each in other if each.member and len(each.args) == len(types) + 1]
     if lacking and not any(len(each.args) == len(types) for each in same):
         return f"write x.{name}({', '.join(texts)})"
-    own = _other_function(call, texts, types)
-    if own:
+    if own := _other_function(call, texts, types):
         return own
-    if any(map(is_optional, types[:1])) and not any(map(is_optional, _receivers(same))):
+    receivers = [each.args[0] for each in same if each.member and each.args]
+    if any(map(is_optional, types[:1])) and not any(map(is_optional, receivers)):
         return f"write {held(texts[0])}.orValue(…).{name}({', '.join(texts[1:])})" if member else ""
     for overload in same:
         if len(overload.args) == len(types):
@@ -275,10 +238,6 @@ def _style(tree: Tree, call: Call, texts: list[str], types: list[Type]) -> str:
     if not name[0].isalpha():
         return ""
     return alias(name, texts) or _signatures(tree, [*same, *other])
-
-
-def _receivers(overloads: Sequence[OverloadDecl]) -> list[Type]:
-    return [each.args[0] for each in overloads if each.member and each.args]
 
 
 def _other_function(call: Call, texts: list[str], types: list[Type]) -> str:
@@ -345,8 +304,10 @@ def _arguments(texts: list[str], types: list[Type], wanted: tuple[Type, ...]) ->
 
 _BY_FUNCTION: Mapping[str, _Hinter] = {
     "_?_:_": _conditional,
-    "!_": _negated,
-    "-_": _minus,
+    "!_": lambda texts, types: of_type("asNegated", types[0], texts[0]),
+    "-_": lambda texts, types: (
+        f"write quantity('0').sub({texts[0]})" if types[0].name == QUANTITY else ""
+    ),
     "@in": _in,
     "contains": _contains,
 }

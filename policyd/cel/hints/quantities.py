@@ -43,8 +43,11 @@ def quantity_hint(tree: Tree, node: Call, above: Sequence[Expr]) -> str:
     floats. Empty if there is no quantity.
     """
     if node.function == "_%_" and QUANTITY in [tree.type(each).name for each in node.args]:
-        whole_numbers = (_integer(each, tree.type(each)) for each in node.args)
-        return f"write {' % '.join(whole_numbers)}"
+        sides = [
+            f"{held(shown(each))}.asInteger()" if tree.type(each).name == QUANTITY else shown(each)
+            for each in node.args
+        ]
+        return f"write {' % '.join(sides)}"
     operation = _operation(node)
     if operation is None or QUANTITY not in [tree.type(each).name for each in operation.sides]:
         return ""
@@ -134,8 +137,3 @@ def _float(node: Expr, t: Type) -> str:
     if isinstance(node, Literal) and t in (INT, UINT):
         return f"{text.removesuffix('u')}.0"
     return f"double({text})"
-
-
-def _integer(node: Expr, t: Type) -> str:
-    text = shown(node)
-    return f"{held(text)}.asInteger()" if t.name == QUANTITY else text

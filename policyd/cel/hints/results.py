@@ -1,13 +1,13 @@
 """Type hints: values where another type is needed, and invalid literals."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 
 from policyd._core.regex.scanner import RegexSyntaxError
 from policyd._core.regex.syntax import parse
 from policyd.cel.hints.globs import instead_of_glob, is_glob
-from policyd.cel.hints.tree import Tree, held, shown
+from policyd.cel.hints.tree import NUMBERS, Tree, held, shown
+from policyd.cel.hints.vocabulary import of_type
 from policyd.cel.syntax.ast import (
     Call,
     Comprehension,
@@ -21,24 +21,19 @@ from policyd.cel.syntax.ast import (
 )
 from policyd.cel.types.types import (
     BOOL,
-    DOUBLE,
     DYN,
-    INT,
     JSON_PATCH,
     LIST_OF_JSONPATCH,
     OBJECT,
     STRING,
-    UINT,
     Kind,
     Type,
     is_optional,
     is_patch_object,
 )
 
-_NUMBERS = (INT, UINT, DOUBLE)
 _OPPOSITES = {"_==_": "_!=_", "_<_": "_>=_", "_<=_": "_>_"}
 _OPPOSITES |= {opposite: each for each, opposite in _OPPOSITES.items()}
-_ITEMS = {INT: "0", UINT: "0u", DOUBLE: "0.0"}
 
 
 def result_hint(expr: Expr, found: Type, wanted: tuple[Type, ...]) -> str:
@@ -51,46 +46,31 @@ def result_hint(expr: Expr, found: Type, wanted: tuple[Type, ...]) -> str:
     if OBJECT in wanted:
         return _object(expr, found)
     if STRING in wanted:
-        return _string(expr, text, found)
+        branches = expr.args[1:] if isinstance(expr, Call) and expr.function == "_?_:_" else ()
+        constants = [each.value for each in branches if isinstance(each, Literal)]
+        if found == DYN and None in constants:
+            return "write '' in place of null: an empty text counts as none"
+        return of_type("asText", found, text)
     return ""
 
 
 def _bool(expr: Expr, text: str, found: Type) -> str:
-    if found == BOOL:
-        return f"write a comparison: {text} == true"
-    if found == DYN:
-        return "the checker cannot know the type: compare, as in `... == true`"
-    if is_optional(found):
-        return f"write {held(text)}.orValue(false)" if found.params[0] in (BOOL, DYN) else (
-            f"write {held(text)}.hasValue()"
-        )  # fmt: skip
-    if found == STRING:
-        if isinstance(expr, Literal) and expr.value in ("true", "false"):
-            return f"write {expr.value} without quotes"
-        if valid := _valid(expr):
-            return (
-                "a validation is true or false: write the condition under which the object is "
-                f"valid: {valid}; its text belongs in message or messageExpression"
-            )
-        return f"write a comparison: {text} == '…'; a text for users belongs in messageExpression"
-    if found in _NUMBERS:
-        if isinstance(expr, Literal):
-            return "write true or false, or a comparison"
-        return f"write a comparison: {text} > {_ITEMS[found]}"
-    if found.kind is Kind.LIST:
-        if isinstance(expr, Comprehension) and expr.macro in ("map", "filter"):
-            method = "all" if expr.macro == "map" else "exists"
-            return f"write .{method}(x, CONDITION) in place of .{expr.macro}, or compare size(…)"
-        return "write list.all(x, CONDITION), or compare size(list)"
-    if found.kind is Kind.MAP:
-        return "write a comparison, such as 'key' in map"
-    if found.kind is Kind.NULL:
-        return "write a comparison, such as a.b == null, or true"
-    if found == JSON_PATCH or is_patch_object(found.name):
-        return "a validation cannot change objects: write mutations"
-    if found.name == "kubernetes.authorization.Decision":
-        return f"write {held(text)}.allowed()"
-    return "write a comparison, or call a function that gives a bool"
+    if is_optional(found) and found.params[0] not in (BOOL, DYN):
+        return f"write {held(text)}.hasValue()"
+    if found == STRING and isinstance(expr, Literal) and expr.value in ("true", "false"):
+        return f"write {expr.value} without quotes"
+    if found == STRING and (valid := _valid(expr)):
+        return (
+            "a validation is true or false: write the condition under which the object is "
+            f"valid: {valid}; its text belongs in message or messageExpression"
+        )
+    if found in NUMBERS and isinstance(expr, Literal):
+        return "write true or false, or a comparison"
+    macro = expr.macro if isinstance(expr, Comprehension) else ""
+    if macro in ("map", "filter") and found.kind is Kind.LIST:
+        method = "all" if macro == "map" else "exists"
+        return f"write .{method}(x, CONDITION) in place of .{macro}, or compare size(…)"
+    return of_type("asResult", found, text)
 
 
 def _valid(expr: Expr) -> str:
@@ -148,28 +128,6 @@ def _object(expr: Expr, found: Type) -> str:
     return f"write Object{{{name}: Object.{name}{{…}}}} with the fields to change"
 
 
-def _string(expr: Expr, text: str, found: Type) -> str:
-    if found == DYN and _may_be_null(expr):
-        return "write '' in place of null: an empty text counts as none"
-    if found == DYN:
-        return "the checker cannot know the type: convert it with string(...)"
-    if is_optional(found):
-        return f"write {held(text)}.orValue('')"
-    if found in (*_NUMBERS, BOOL):
-        return f"write string({text})"
-    if found.kind is Kind.LIST:
-        return f"write {held(text)}.join(', ')"
-    if found.kind is Kind.MAP:
-        return f"write {held(text)}.map(k, k).join(', ')"
-    return "write a string, such as 'pod %s'.format([object.metadata.name])"
-
-
-def _may_be_null(expr: Expr) -> bool:
-    """Whether this is a condition with null as one of its values."""
-    values = expr.args[1:] if isinstance(expr, Call) and expr.function == "_?_:_" else ()
-    return any(isinstance(each, Literal) and each.value is None for each in values)
-
-
 def mismatch_hint(tree: Tree, pos: int, wanted: str, found: str) -> str:
     """Return the remedy for ``expected type … but found …``."""
     for node, above in tree.at(pos):
@@ -181,17 +139,18 @@ def mismatch_hint(tree: Tree, pos: int, wanted: str, found: str) -> str:
             return "write JSONPatch{op: 'add', path: …, value: …} in place of the map"
         if isinstance(parent, ListExpr | MapExpr):
             return f"all items must have one type: write dyn({shown(node)}), or convert it"
-        if wanted == "bool" and isinstance(node, Literal) and isinstance(parent, Call):
-            return _repeated(parent, node) or _condition(node, tree.type(node))
         if wanted == "bool":
-            return _condition(node, tree.type(node))
+            repeated = _repeated(parent, node) if isinstance(parent, Call) else ""
+            return repeated or of_type("asOperand", tree.type(node), shown(node))
         if isinstance(parent, Call | Comprehension | StructExpr):
             break
     return f"convert it: {wanted}(…)" if wanted in ("string", "int", "double") else ""
 
 
-def _repeated(parent: Call, node: Literal) -> str:
+def _repeated(parent: Call, node: Expr) -> str:
     """Return the remedy for ``a == 'b' || 'c'``: the test before it, of the other value."""
+    if not isinstance(node, Literal):
+        return ""
     test = next((each for each in parent.args if each is not node), None)
     if isinstance(test, Call) and test.function == parent.function:
         test = test.args[-1]
@@ -199,19 +158,6 @@ def _repeated(parent: Call, node: Literal) -> str:
         return ""
     again = replace(test, args=(*test.args[:-1], node))
     return f"write {shown(again)}"
-
-
-def _condition(node: Expr, found: Type) -> str:
-    text = shown(node, "x")
-    if is_optional(found):
-        return f"write {held(text)}.orValue(false)"
-    if found == STRING:
-        return f"write a comparison: {text} != '', or == '…'"
-    if found in _NUMBERS:
-        return f"write a comparison: {text} > {_ITEMS[found]}"
-    if found.kind in (Kind.LIST, Kind.MAP):
-        return f"write size({text}) > 0"
-    return "write a comparison"
 
 
 def selection_hint(tree: Tree, pos: int) -> str:
@@ -289,13 +235,7 @@ def struct_hint(field: str, wanted: str, found: str) -> str:
     return f"convert it from {found} to {wanted}"
 
 
-# Problems of literals, by message.
-INVALID: Mapping[str, str] = {
-    "invalid timestamp argument": "write RFC 3339, such as '2027-03-31T00:00:00Z'",
-}
-INVALID_DURATION = "invalid duration argument"
 _DAYS = re.compile(r"(?:(\d{1,4})w)?(?:(\d{1,4})d)?(?:(\d{1,4})h)?")
-INVALID_PATTERN = "invalid matches argument"
 _BORROWED = ("(?=", "(?!", "(?<")
 
 

@@ -171,28 +171,21 @@ def short(text: str, instead: str, limit: int = 40) -> str:
     return text if text and len(text) <= limit else instead
 
 
-def bracket_mistake(stream: SourcePieces) -> Mistake | None:
+def bracket_mistake(s: SourcePieces) -> Mistake | None:
     """Return the first bracket that is not closed, or closes nothing."""
-    open_: list[Token] = []
-    for number in range(len(stream)):
-        piece = stream[number]
-        if piece.text in _OPEN and piece.kind == piece.text:
-            open_.append(piece)
-        elif piece.text in _CLOSE and piece.kind == piece.text:
-            if not open_:
-                return Mistake(
-                    piece.pos, f"this {piece.text} closes nothing", "remove it, or open it before"
-                )
-            begun = open_.pop()
-            if _OPEN[begun.text] != piece.text:
-                return Mistake(
-                    piece.pos,
-                    f"{piece.text} cannot close {begun.text}",
-                    f"write {_OPEN[begun.text]} before it",
-                )
-    if not open_:
+    begun: Token | None = None
+    for number in range(len(s)):
+        piece, other = s[number], s.partner(number)
+        if piece.text in _OPEN and other is None:
+            begun = piece
+        elif piece.text in _CLOSE and other is None:
+            what = f"this {piece.text} closes nothing"
+            return Mistake(piece.pos, what, "remove it, or open it before")
+        elif piece.text in _CLOSE and other is not None and s.text(other) != _CLOSE[piece.text]:
+            opened = s.text(other)
+            what = f"{piece.text} cannot close {opened}"
+            return Mistake(piece.pos, what, f"write {_OPEN[opened]} before it")
+    if begun is None:
         return None
-    begun = open_[-1]
-    return Mistake(
-        begun.pos, f"this {begun.text} is never closed", f"write the missing {_OPEN[begun.text]}"
-    )
+    hint = f"write the missing {_OPEN[begun.text]}"
+    return Mistake(begun.pos, f"this {begun.text} is never closed", hint)

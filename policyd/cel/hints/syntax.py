@@ -178,13 +178,6 @@ def _with_values(text: str) -> str:
     return ""
 
 
-def nothing(s: SourcePieces) -> Mistake | None:
-    """Return the mistake of an expression without any value."""
-    if s[0].kind == EOF:
-        return Mistake(0, "there is no expression", "write one, such as true")
-    return None
-
-
 def infix(s: SourcePieces, at: int) -> Mistake | None:
     """A word between two values, where CEL has an operator or a function."""
     word = s.text(at)
@@ -266,12 +259,6 @@ def prefix(s: SourcePieces, at: int) -> Mistake | None:
     return None
 
 
-def reserved(name: str) -> tuple[str, str]:
-    """Return what is wrong with a reserved name, and the remedy."""
-    known = RESERVED.get(name) or PREFIX.get(name, "choose another name").replace("{0}", "x")
-    return f"'{name}' is a word that CEL reserves", known
-
-
 _MOST = 5
 _MOST_SEEN = 50  # of all kinds together: each may have a look at all of the source
 _RESERVED = "reserved identifier: "
@@ -306,7 +293,9 @@ def mistakes(text: str) -> list[Mistake]:
             if len(found) == _MOST or seen == _MOST_SEEN:
                 break
     if not found:
-        whole = nothing(stream) or bracket_mistake(stream) or neighbours(stream)
+        if stream[0].kind == EOF:
+            return [Mistake(0, "there is no expression", "write one, such as true")]
+        whole = bracket_mistake(stream) or neighbours(stream)
         return [whole] if whole is not None else []
     return sorted(found.values(), key=lambda mistake: mistake.pos)
 
@@ -324,7 +313,9 @@ def _at(stream: SourcePieces, at: int) -> Mistake | None:
 def macro_mistake(text: str, pos: int, message: str) -> Mistake | None:
     """Return the mistake behind an error that the parser reports for well-formed source."""
     if message.startswith(_RESERVED):
-        return Mistake(pos, *reserved(message.removeprefix(_RESERVED)))
+        name = message.removeprefix(_RESERVED)
+        known = RESERVED.get(name) or PREFIX.get(name, "choose another name").replace("{0}", "x")
+        return Mistake(pos, f"'{name}' is a word that CEL reserves", known)
     stream = SourcePieces(text)
     at = next((n for n in range(len(stream)) if stream[n].pos >= pos), len(stream))
     if message == "invalid argument to has() macro":

@@ -1,7 +1,6 @@
 """Name hints: undeclared variables and types."""
 
-from collections.abc import Callable, Collection, Mapping
-from typing import NamedTuple
+from collections.abc import Collection, Mapping
 
 from policyd.cel.hints.tree import Tree, listed, near, shown
 from policyd.cel.hints.vocabulary import NAMESPACES, alias
@@ -31,37 +30,41 @@ _UNSEEN: Mapping[str, str] = {
 }
 
 
-class _Unknown(NamedTuple):
-    """A name that is not declared, where it stands, the variables that are declared, and the ones
-    of the policy.
-    """
-
-    name: str
-    tree: Tree
-    node: Ident
-    above: tuple[Expr, ...]
-    parent: Expr | None
-    declared: Collection[str]
-    own: Collection[str]
-    compared: bool
-
-
 def variable_hint(tree: Tree, node: Ident, above: tuple[Expr, ...]) -> str:
     """Return the remedy for the name of a variable that is not declared."""
-    parent, declared = above[0] if above else None, tree.scope.variables
+    name, declared, parent = (
+        node.name.lstrip("."),
+        tree.scope.variables,
+        above[0] if above else None,
+    )
     own = tuple(tree.scope.provider.fields(VARIABLES)) if "variables" in declared else ()
     compared = isinstance(parent, Call) and parent.function in _COMPARE
-    unknown = _Unknown(node.name.lstrip("."), tree, node, above, parent, declared, own, compared)
-    return next(hint for hinter in _HINTERS if (hint := hinter(unknown)))
-
-
-def _special(unknown: _Unknown) -> str:
-    name, parent = unknown.name, unknown.parent
+    field = parent.field if isinstance(parent, Select) else ""
     if name in ("Object", "JSONPatch"):
         return _PATCH
-    if isinstance(parent, MapExpr) and any(entry.key is unknown.node for entry in parent.entries):
-        return _typed(parent, unknown.above[1:]) or f"write the key in quotes: {{'{name}': …}}"
-    return ""
+    if isinstance(parent, MapExpr) and any(entry.key is node for entry in parent.entries):
+        return _typed(parent, above[1:]) or f"write the key in quotes: {{'{name}': …}}"
+    if name in ("input", "admission") and isinstance(parent, Select):
+        return _input(parent, above[1:])
+    if isinstance(parent, Call) and parent.target is node and (hint := of_namespace(tree, parent)):
+        return hint
+    if name in own:
+        return f"write variables.{name}"
+    if name in _UNSEEN and name not in declared:
+        return _UNSEEN[name]
+    if name in tree.macro_variables():
+        return f"{name} is the variable of a macro: it is known only in its arguments"
+    if name in _OF_SPEC:
+        return f"write object.spec.{name}"
+    if name in _OF_OBJECT:
+        return f"write object.{name}"
+    if name == "reads":
+        return _read(field, declared)
+    if compared and name.isupper() and len(name) > 1:
+        return f"write '{name}' in quotes"
+    if instead := INSTEAD.get(name.replace("_", "").lower()):
+        return instead.replace("NAME", field or "NAME")
+    return _misspelt(tree, name, own) or _other(name, parent, declared, compared=compared)
 
 
 def _typed(node: MapExpr, above: tuple[Expr, ...]) -> str:
@@ -74,87 +77,32 @@ def _typed(node: MapExpr, above: tuple[Expr, ...]) -> str:
     return f"write {struct.type_name}.{field}{{…}} in place of the map around it" if known else ""
 
 
-def _namespaced(unknown: _Unknown) -> str:
-    """Return the remedy for ``input.review`` and ``strings.toLower(x)``."""
-    parent = unknown.parent
-    if unknown.name in ("input", "admission") and isinstance(parent, Select):
-        return _input(parent, unknown.above[1:])
-    if isinstance(parent, Call) and parent.target is unknown.node:
-        return of_namespace(unknown.tree, parent)
-    return ""
-
-
-def _known_elsewhere(unknown: _Unknown) -> str:
-    name = unknown.name
-    if name in unknown.own:
-        return f"write variables.{name}"
-    if name in _UNSEEN and name not in unknown.declared:
-        return _UNSEEN[name]
-    if name in unknown.tree.macro_variables():
-        return f"{name} is the variable of a macro: it is known only in its arguments"
-    if name in _OF_SPEC:
-        return f"write object.spec.{name}"
-    return f"write object.{name}" if name in _OF_OBJECT else ""
-
-
-def _read(unknown: _Unknown) -> str:
+def _read(field: str, declared: Collection[str]) -> str:
     """Return the remedy for ``reads.NAME``: each is a variable with a dot in its name."""
-    if unknown.name != "reads":
-        return ""
-    known = [each for each in unknown.declared if each.startswith("reads.")]
+    known = [each for each in declared if each.startswith("reads.")]
     if not known:
         return "declare spec.reads of a policyd.dev/v1 Policy"
-    parent = unknown.parent
-    close = near(f"reads.{parent.field}", known) if isinstance(parent, Select) else ""
+    close = near(f"reads.{field}", known) if field else ""
     return f"did you mean {close}?" if close else f"declared are {listed(known)}"
 
 
-def _constant(unknown: _Unknown) -> str:
-    quoted = unknown.compared and unknown.name.isupper() and len(unknown.name) > 1
-    return f"write '{unknown.name}' in quotes" if quoted else ""
+def _misspelt(tree: Tree, name: str, own: Collection[str]) -> str:
+    declared = [each for each in tree.scope.variables if "." not in each]
+    of_macros = [each for each in tree.macro_variables() if each.isalnum()]
+    close = near(name, declared) or near(name, of_macros)
+    if not close and (variable := near(name, own)):
+        close = f"variables.{variable}"
+    return f"did you mean {close}?" if close else ""
 
 
-def _aliased(unknown: _Unknown) -> str:
-    instead = INSTEAD.get(unknown.name.replace("_", "").lower(), "")
-    if instead == "write variables.NAME":
-        parent = unknown.parent
-        return f"write variables.{parent.field if isinstance(parent, Select) else 'NAME'}"
-    return instead
-
-
-def _misspelt(unknown: _Unknown) -> str:
-    close = near(unknown.name, [each for each in unknown.declared if "." not in each])
-    if close:
-        return f"did you mean {close}?"
-    close = near(unknown.name, [each for each in unknown.tree.macro_variables() if each.isalnum()])
-    if close:
-        return f"did you mean {close}?"
-    close = near(unknown.name, unknown.own)
-    return f"did you mean variables.{close}?" if close else ""
-
-
-def _other(unknown: _Unknown) -> str:
-    if unknown.compared or isinstance(unknown.parent, ListExpr):
-        return f"if it is a string, write '{unknown.name}' in quotes"
-    known = f"known here: {listed(each for each in unknown.declared if '.' not in each)}"
-    if not isinstance(unknown.parent, Select):
+def _other(name: str, parent: Expr | None, declared: Collection[str], *, compared: bool) -> str:
+    if compared or isinstance(parent, ListExpr):
+        return f"if it is a string, write '{name}' in quotes"
+    known = f"known here: {listed(each for each in declared if '.' not in each)}"
+    if not isinstance(parent, Select):
         return known
-    item = f"{unknown.name}.{unknown.parent.field}"
-    items = f"write object.spec.containers.map({unknown.name}, {item})"
+    items = f"write object.spec.containers.map({name}, {name}.{parent.field})"
     return f"{known}; for items of a list {items}"
-
-
-# The first one that knows a remedy; the last one always does.
-_HINTERS: tuple[Callable[[_Unknown], str], ...] = (
-    _special,
-    _namespaced,
-    _known_elsewhere,
-    _read,
-    _constant,
-    _aliased,
-    _misspelt,
-    _other,
-)
 
 
 def _input(parent: Select, above: tuple[Expr, ...]) -> str:

@@ -2,6 +2,7 @@
 
 cimport cython
 
+from policyd._core.eval.access cimport ChainStep
 from policyd._core.eval.nodes cimport Node
 
 
@@ -25,20 +26,11 @@ cdef class NodeBase:
     cdef readonly bint free_test
 
 
-cdef class Hop:
-    cdef readonly object key
-    cdef readonly Node node
-    cdef readonly object mode
-    cdef readonly bint declared
-
-    cpdef object step(self)
-
-
 cdef class Attribute:
     cdef readonly object base
-    cdef readonly tuple hops
+    cdef readonly tuple steps
 
-    cpdef Attribute then(self, Hop hop)
+    cpdef Attribute then(self, ChainStep step)
 
     @cython.locals(charge=Py_ssize_t, base_counted=bint, tested=bint, refunded=bint, path=Node)
     cpdef Node node(self, bint counted=*)
@@ -47,5 +39,5 @@ cdef class Attribute:
 cpdef Node base_node(base, Py_ssize_t charge)
 
 
-@cython.locals(names=tuple, modes=list)
-cdef Node _path(SlotBase base, tuple hops, Py_ssize_t charge)
+@cython.locals(names=tuple, optional=list)
+cdef Node _path(SlotBase base, tuple steps, Py_ssize_t charge)

@@ -1,18 +1,15 @@
 """Chains of selects and indexes while they are planned: cel-go's "attributes".
 
-cel-go counts a chain as one unit for its base and one for each step, but a chain that is directly a
-branch of ``?:`` is not counted for its base. So a chain stays open until its position is known, and
-only then becomes a node.
+cel-go charges one unit for the base of a chain and one for each step, but none for the base if the
+chain is directly a branch of ``?:``. So a chain becomes a node only when its position is known.
 """
 
 from dataclasses import dataclass
-from enum import Enum, auto
 
 from policyd._core.eval.access import Chain, ChainStep, HasPathNode, OptionalPathNode, PathNode
 from policyd._core.eval.folds import BoundSlot
 from policyd._core.eval.nodes import Node, Slot
 from policyd._core.eval.program import PlannedVariable, VariableNode
-from policyd._core.json.shared_keys import shared_key
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -52,60 +49,31 @@ class NodeBase:
 Base = SlotBase | BoundBase | VariableBase | NodeBase
 
 
-class Mode(Enum):
-    """The kind of access of a step."""
-
-    PLAIN = auto()
-    OPTIONAL = auto()
-    TEST = auto()  # has()
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Hop:
-    """One step: a constant key, or the node of a key."""
-
-    key: object
-    node: Node | None = None
-    mode: Mode = Mode.PLAIN
-    declared: bool = False  # a field of an ``Object``, known to the checker
-
-    @property
-    def is_name(self) -> bool:
-        return self.node is None and type(self.key) is str and not self.declared
-
-    def step(self) -> ChainStep:
-        optional, test = self.mode is Mode.OPTIONAL, self.mode is Mode.TEST
-        if self.node is not None:
-            return ChainStep(node=self.node, optional=optional, test=test)
-        key = shared_key(self.key) if isinstance(self.key, str) else self.key
-        return ChainStep(key, optional=optional, test=test, declared=self.declared)
-
-
 @dataclass(frozen=True, repr=False, eq=False)
 class Attribute:
     """An open chain."""
 
     base: Base
-    hops: tuple[Hop, ...] = ()
+    steps: tuple[ChainStep, ...] = ()
 
-    def then(self, hop: Hop) -> "Attribute":
-        return Attribute(self.base, (*self.hops, hop))
+    def then(self, step: ChainStep) -> "Attribute":
+        return Attribute(self.base, (*self.steps, step))
 
     def node(self, counted: bool = True) -> Node:
         """Return the node of the chain; ``counted``: it is not directly a branch of ``?:``."""
         base = self.base
         base_counted = not isinstance(base, NodeBase) or base.counted
-        tested = bool(self.hops) and self.hops[-1].mode is Mode.TEST
+        tested = bool(self.steps) and self.steps[-1].test
         # Before 1.38, has() subtracts a unit, also if its base was free.
         refunded = tested and not (isinstance(base, NodeBase) and base.free_test)
         charge = int(base_counted) - int(refunded) if counted else 0
-        if not self.hops:
+        if not self.steps:
             return base_node(base, charge)
-        if isinstance(base, SlotBase) and all([hop.is_name for hop in self.hops]):
-            path = _path(base, self.hops, charge)
+        if isinstance(base, SlotBase) and all([step.is_name for step in self.steps]):
+            path = _path(base, self.steps, charge)
             if path is not None:
                 return path
-        return Chain(base_node(base, 0), tuple([hop.step() for hop in self.hops]), charge)
+        return Chain(base_node(base, 0), self.steps, charge)
 
 
 def base_node(base: Base, charge: int) -> Node:
@@ -119,12 +87,12 @@ def base_node(base: Base, charge: int) -> Node:
     return VariableNode(base.variable, 1 + charge)
 
 
-def _path(base: SlotBase, hops: tuple[Hop, ...], charge: int) -> Node | None:
+def _path(base: SlotBase, steps: tuple[ChainStep, ...], charge: int) -> Node | None:
     """Return the node for a chain of names from a variable, if its shape has one."""
-    names = tuple([shared_key(str(hop.key)) for hop in hops])
-    modes = [hop.mode for hop in hops]
-    if Mode.TEST in modes:
-        return None if Mode.OPTIONAL in modes else HasPathNode(base.slot, base.name, names)
-    if Mode.OPTIONAL in modes:
-        return OptionalPathNode(base.slot, base.name, names, modes.index(Mode.OPTIONAL), charge)
+    names = tuple([step.key for step in steps])
+    optional = [step.optional for step in steps]
+    if any([step.test for step in steps]):
+        return None if True in optional else HasPathNode(base.slot, base.name, names)
+    if True in optional:
+        return OptionalPathNode(base.slot, base.name, names, optional.index(True), charge)
     return PathNode(base.slot, base.name, names, charge)

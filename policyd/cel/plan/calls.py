@@ -1,6 +1,6 @@
-"""Calls: choose the node, and precompute what depends on constant arguments only."""
+"""Calls: choose the node, and precompute calls that depend only on constants."""
 
-from policyd._core.eval.calls import Call0, Call1, Call2, Call3, CallMany
+from policyd._core.eval.calls import Call1, Call2, CallMany
 from policyd._core.eval.functions import Overload
 from policyd._core.eval.logic import InSet
 from policyd._core.eval.nodes import Const, Node, Precomputed
@@ -42,8 +42,8 @@ def membership(value: Node, container: Node) -> Node | None:
 
 
 def computed(made: Node, name: str, known: Overload | None, *, since_1_38: bool) -> Node:
-    """Precompute a call on constants: a constant if cel-go makes it one, else a value with the
-    usual charge. Lists and maps are left to run time because they may be large.
+    """Precompute a call on constants: a constant where cel-go folds it, else a value with the usual
+    charge. Lists and maps are created at run time because they may be large.
     """
     if name in _CONVERSIONS:
         value, _ = compute(made, since_1_38)
@@ -65,10 +65,8 @@ def make_call(
         first, second = arguments
         call = Call2(name, overloads, first, second, known, _prepared(overloads, second))
         return specialised(call, first, second, overloads[0] if known else None)
-    if count == 3:
-        first, second, third = arguments
-        return Call3(name, overloads, first, second, third, known, _prepared(overloads, second))
-    return CallMany(name, overloads, arguments, known) if count else Call0(name, overloads, known)
+    prepared = _prepared(overloads, arguments[1]) if count else MISSING
+    return CallMany(name, overloads, arguments, known, prepared)
 
 
 def _prepared(overloads: tuple[Overload, ...], second: Node) -> object:

@@ -33,7 +33,7 @@ class PartPlanner(Protocol):
         self, expr: Expr, over: tuple[Node, int, int], *, begins: bool, notable: bool | None = None
     ) -> Node:
         """Return the node evaluated in each round of a fold ``over`` (range, slots). ``begins``: it
-        is the first one. ``notable`` is a result that stands out among the rounds.
+        begins the round. ``notable`` is the result of a round that stands out.
         """
 
     def scope(self, names: FoldSlots) -> AbstractContextManager[None]:
@@ -93,10 +93,10 @@ def _step(step: Expr) -> tuple[Expr | None, Call]:
 
 
 def _bind(planner: PartPlanner, expr: Comprehension) -> Node:
-    """Plan a fold over nothing: its result, with the accumulator bound to the initial value."""
+    """Plan a fold over an empty list: its result, with the accumulator at its initial value."""
     slot = planner.layout.take()
     with planner.scope({expr.accu_var: BoundBase(slot, planner.node(expr.accu_init))}):
-        planner.node(expr.loop_step)  # never runs, but an error here refuses the program
+        planner.node(expr.loop_step)  # never runs, but an error here rejects the program
         return _charged(planner, Bind(slot, planner.node(expr.result)), LIST_COST)
 
 

@@ -1,10 +1,9 @@
-"""How deep the values of an expression nest: lists, maps, structs and optionals that it makes
-around what it reads. Every walk over a value is as deep as the value, so the depth is bounded when
-the program is planned. Kubernetes has no such bound; one expression cannot reach it.
+"""How deeply an expression nests the lists, maps, structs and optionals that it creates around
+values that it reads. Every walk over a value is as deep as the value, so planning bounds the depth.
+Kubernetes has no such bound; a single expression cannot reach it.
 
-Also distinguish values that expressions read from values that they make: error messages name the
-value of an expression that only reads by the Go type that the variables hold, others by the CEL
-type.
+Also distinguishes values that expressions read from values that they create: error messages use the
+Go type of the former and the CEL type of the latter.
 """
 
 from collections.abc import Container, Mapping
@@ -27,22 +26,24 @@ from policyd.cel.types.declarations import parse_signature
 from policyd.cel.types.functions import declarations
 from policyd.cel.types.types import Kind, Type
 
-# Levels that the expressions of a policy may put around what they read. With the 1,000 of an object
-# that a request may have, no value has more than 1,500.
+# Levels that a policy's expressions may put around values that they read. As a request's objects
+# have at most 1,000, no value has more than 1,500.
 MAX_NESTING = 500
 _VARIABLES = ("variables", ".variables")
 
 
 def nesting(expr: Expr, types: Mapping[int, Type], variables: Mapping[str, int]) -> int:
-    """Return how many levels the value of an expression has at most, beside the levels of the
+    """Return the maximum number of levels of an expression's value, not counting the levels of the
     values it reads. ``variables`` has the levels of ``variables.*``. Raises CelTypeError if any
-    part of the expression has more than MAX_NESTING. To be called within ``deep_recursion``.
+    part of the expression has more than MAX_NESTING. Call it within ``deep_recursion``.
     """
     return _Levels(types, variables).of(expr, {})
 
 
 class _Levels:
-    """Counts the levels of the parts of one expression; ``names``: of the variables of macros."""
+    """Counts the levels of the parts of one expression; ``names`` has the levels of macro
+    variables.
+    """
 
     def __init__(self, types: Mapping[int, Type], variables: Mapping[str, int]) -> None:
         self.types = types
@@ -86,8 +87,8 @@ class _Levels:
         return deepest
 
     def _fold(self, node: Comprehension, names: dict[str, int]) -> int:
-        """A macro. Its accumulator in each round reads the value of the round before, and puts
-        nothing around it.
+        """A macro. In each round, its accumulator reads the value of the previous round, and adds
+        no level around it.
         """
         within = {**names, node.iter_var: self.of(node.iter_range, names)}
         if node.iter_var2:
@@ -103,7 +104,7 @@ def _is_variables(node: Expr, names: dict[str, int]) -> bool:
 
 
 def _added(function: str) -> int:
-    """Return how many levels the result of a function has more than its deepest argument."""
+    """Return how many more levels the result of a function has than its deepest argument."""
     return added_levels().get(function.removeprefix("."), 0)
 
 
@@ -121,8 +122,8 @@ def added_levels() -> dict[str, int]:
 
 
 def _leaves(kind: Type, level: int) -> list[tuple[str, int]]:
-    """Return the names of what the values of a type consist of, each with its level: a parameter
-    is as deep as what an argument has in its place.
+    """Return the names in the structure of a type, each with its level: a type parameter is as deep
+    as the argument's value in its place.
     """
     if not kind.params or kind.kind is Kind.TYPE:
         return [(kind.name, level)]
@@ -153,7 +154,7 @@ def only_reads(expr: Expr, macro_variables: Container[str]) -> bool:
 
 
 def makes(expr: Expr, types: Mapping[int, Type]) -> bool:
-    """Return whether each list or map in the value of an expression is surely made by it."""
+    """Return whether an expression certainly creates each list and map in its value."""
     if isinstance(expr, Literal | StructExpr):  # the planner checks the fields of each struct
         return True
     if isinstance(expr, ListExpr):

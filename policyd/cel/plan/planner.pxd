@@ -3,7 +3,7 @@
 cimport cython
 
 from policyd._core.eval.nodes cimport Const, Node
-from policyd.cel.plan.attributes cimport Attribute, Hop, NodeBase, SlotBase, VariableBase
+from policyd.cel.plan.attributes cimport Attribute, NodeBase, SlotBase, VariableBase
 from policyd.cel.plan.nesting cimport only_reads
 from policyd.cel.syntax.ast cimport (
     Call,
@@ -39,11 +39,8 @@ cdef class Planner:
     cpdef Node node(self, Expr expr, bint counted=*)
     cpdef object _plan(self, Expr expr)
 
-    @cython.locals(known=Type, dotted=bint, reference=Reference)
+    @cython.locals(dotted=bint, reference=Reference)
     cdef object _ident(self, node_id, str name)
-
-    @cython.locals(known=Type)
-    cdef bint _is_type(self, node_id, str name) except -1
 
     @cython.locals(variable=VariableBase)
     cdef object _select(self, Select expr)
@@ -51,14 +48,12 @@ cdef class Planner:
     cdef Attribute _open(self, Expr expr)
 
     @cython.locals(variable=VariableBase, chain=Attribute, planned=Node)
-    cdef Attribute _index(self, Expr base, Expr index, mode)
+    cdef Attribute _index(self, Expr base, Expr index, bint optional)
 
     @cython.locals(condition=Expr, yes=Expr, no=Expr, planned=Node)
     cdef Node _key(self, Expr expr)
 
-    @cython.locals(known=Type)
     cdef bint _is_object(self, Expr expr) except -1
-    cdef str _dotted(self, Expr expr)
 
     @cython.locals(
         operator=str, args=tuple, condition=Expr, yes=Expr, no=Expr, first=Expr, second=Expr
@@ -70,7 +65,6 @@ cdef class Planner:
 
     @cython.locals(first=Node, second=Node)
     cdef Node _equality(self, Expr left, Expr right, bint negated)
-    cdef tuple _resolve(self, Call expr)
 
     @cython.locals(reference=Reference, ids=tuple, known=bint, overloads=tuple)
     cdef Node _function(self, Call expr, str name, tuple arguments)

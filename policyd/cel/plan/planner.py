@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from policyd import versions
 from policyd._core.eval.access import (
     Chain,
+    ChainStep,
     OptionalPathNode,
     OptionalPathOrNode,
     OwnKey,
@@ -22,8 +23,9 @@ from policyd._core.eval.layout import Layout
 from policyd._core.eval.logic import Conditional, Equal, EqualConst, OptionalOr, Or
 from policyd._core.eval.nodes import Const, Node
 from policyd._core.eval.program import Program, VariableOptional, VariableTest, constant
+from policyd._core.json.shared_keys import shared_key
 from policyd._core.values.types import TypeValue, UInt, qualifier_type
-from policyd.cel.plan.attributes import Attribute, Hop, Mode, NodeBase, SlotBase, VariableBase
+from policyd.cel.plan.attributes import Attribute, NodeBase, SlotBase, VariableBase
 from policyd.cel.plan.calls import all_const, computed, make_call, membership, refuse
 from policyd.cel.plan.folds import FoldSlots, plan_fold
 from policyd.cel.plan.nesting import makes, nesting, only_reads
@@ -47,7 +49,7 @@ from policyd.cel.types.functions import functions
 from policyd.cel.types.types import DYN, Kind, Type, is_optional, is_patch_object
 from policyd.versions import KubernetesVersion
 
-# cel-go runs each of these by one function, whichever overload the checker chose.
+# cel-go has one function for each of these, whichever overload the checker chose.
 _ONE_FOR_ALL = frozenset(("_+_", "_-_", "_*_", "_/_", "_%_", "_<_", "_<=_", "_>_", "_>=_"))
 _KEYS = (str, int, bool, float, UInt)
 _EQUALITY = frozenset(("_==_", "_!=_"))
@@ -57,8 +59,8 @@ _OPERATORS = _EQUALITY | {"_&&_", "_||_", "_?_:_", "_[_]", "_?._", "_[?_]"}
 
 def plan(checked: Checked, layout: Layout, *, fold: bool = True) -> Program:
     """Return the program of a checked expression. Raises CelTypeError where Kubernetes reports
-    ``program instantiation failed``. Without ``fold`` constants cost as much as in cel-go programs
-    that are not optimised; policies are always folded.
+    ``program instantiation failed``. Without ``fold``, constants cost as much as in unoptimised
+    cel-go programs; policies are always folded.
     """
     planner = Planner(layout, checked.types, checked.references, fold=fold, version=checked.version)
     with deep_recursion():
@@ -77,7 +79,7 @@ def plan(checked: Checked, layout: Layout, *, fold: bool = True) -> Program:
 
 
 def rereads(version: KubernetesVersion) -> bool:
-    """Return whether optionals read through names are read again (``_core/eval/rereading``)."""
+    """Return whether optionals are reread (``_core/eval/rereading``)."""
     return not version.has(versions.OPTIONALS_KEEP_VALUES)
 
 
@@ -100,13 +102,13 @@ class Planner:
     ) -> None:
         self.layout = layout
         self._version = version
-        self._dot_is_global = bool(types) and version.has(versions.LEADING_DOT_IS_GLOBAL)
+        self._dot_is_global = version.has(versions.LEADING_DOT_IS_GLOBAL)
         self._functions = functions(version)
         self._locals: FoldSlots = {}
         self.folds = fold
         self._types = types
         self._references = references
-        self.hands_on = False  # whether a field of a JSONPatch or Object may hold what was read
+        self.hands_on = False  # whether a JSONPatch or Object may contain a value that was read
 
     def node(self, expr: Expr, counted: bool = True) -> Node:
         """Return the node of an expression; ``counted`` is False for a direct branch of ``?:``."""
@@ -151,36 +153,25 @@ class Planner:
     def _ident(self, node_id: int, name: str) -> Node | Attribute:
         local = None if name.startswith(".") else self._locals.get(name)
         if local is not None:
-            known = self._types.get(node_id)
-            if known is None or known.kind is not Kind.TYPE:
+            if self._types[node_id].kind is not Kind.TYPE:
                 return Attribute(local)
-            return _type_named(name)  # cel-go reads the variable's name as a type's
+            return _type_named(name)  # cel-go reads the variable's name as the name of a type
         dotted, name = name.startswith("."), name.removeprefix(".")
         reference = self._references.get(node_id)
         if reference is not None and reference.value is not None:
             return Const(reference.value)
-        if self._is_type(node_id, name):
+        if self._types[node_id].kind is Kind.TYPE and name not in self.layout.slots:
             refused = dotted and self._dot_is_global and not since_1_38(self._version)
             return _type_named(f".{name}" if refused else name)
         return Attribute(SlotBase(self.layout.slot(name), name))
 
-    def _is_type(self, node_id: int, name: str) -> bool:
-        known = self._types.get(node_id)
-        if known is not None:
-            return known.kind is Kind.TYPE and name not in self.layout.slots
-        return name in TYPE_NAMES and name not in self.layout.slots
-
     def _select(self, expr: Select) -> Node | Attribute:
-        if not self._types and not expr.test_only:
-            name = self._dotted(expr)
-            if name in self.layout.slots or name in TYPE_NAMES:
-                return self._ident(expr.id, name)
-        mode = Mode.TEST if expr.test_only else Mode.PLAIN
         variable = self._variable(expr.operand, expr.field)
         if variable is not None:
             return VariableTest(variable.variable) if expr.test_only else Attribute(variable)
-        hop = Hop(expr.field, None, mode, self._is_object(expr.operand))
-        return self._open(expr.operand).then(hop)
+        declared = self._is_object(expr.operand)
+        step = ChainStep(shared_key(expr.field), test=expr.test_only, declared=declared)
+        return self._open(expr.operand).then(step)
 
     def _variable(self, operand: Expr, field: str) -> VariableBase | None:
         """Return the base ``variables.x`` of a policy variable."""
@@ -197,7 +188,7 @@ class Planner:
         planned = self._plan(expr)
         return planned if isinstance(planned, Attribute) else Attribute(NodeBase(planned))
 
-    def _index(self, base: Expr, index: Expr, mode: Mode) -> Attribute:
+    def _index(self, base: Expr, index: Expr, optional: bool) -> Attribute:
         if isinstance(index, Literal) and isinstance(index.value, str):
             variable = self._variable(base, index.value)
             if variable is not None:  # always present: .?x only wraps it
@@ -207,8 +198,10 @@ class Planner:
         if isinstance(planned, Const):
             if type(planned.value) not in _KEYS:
                 raise refuse(f"invalid qualifier type: {qualifier_type(planned.value)}")
-            return chain.then(Hop(planned.value, None, mode, self._is_object(base)))
-        return chain.then(Hop(None, planned, mode))
+            key = shared_key(planned.value) if type(planned.value) is str else planned.value
+            declared = self._is_object(base)
+            return chain.then(ChainStep(key, optional=optional, declared=declared))
+        return chain.then(ChainStep(node=planned, optional=optional))
 
     def _key(self, expr: Expr) -> Node:
         """Plan an index. Errors name the Go type of read values, also in a branch of ``?:``."""
@@ -223,17 +216,7 @@ class Planner:
         """Return whether an expression is known to be an ``Object``: cel-go reads its absent fields
         as null.
         """
-        known = self._types.get(expr.id)
-        return known is not None and is_patch_object(known.name)
-
-    def _dotted(self, expr: Expr) -> str:
-        """Return ``a.b.c`` as a string; "" for any other expression."""
-        if isinstance(expr, Ident):
-            return "" if expr.name in self._locals else expr.name.removeprefix(".")
-        if isinstance(expr, Select) and not expr.test_only:
-            prefix = self._dotted(expr.operand)
-            return f"{prefix}.{expr.field}" if prefix else ""
-        return ""
+        return is_patch_object(self._types[expr.id].name)
 
     # Calls
 
@@ -251,13 +234,12 @@ class Planner:
             first, second = args
             if operator in _EQUALITY:
                 return self._equality(first, second, operator == "_!=_")
-            return self._index(first, second, Mode.PLAIN if operator == "_[_]" else Mode.OPTIONAL)
-        target, name = self._resolve(expr)
-        listed = args if target is None else (target, *args)
+            return self._index(first, second, operator != "_[_]")
+        listed = args if expr.target is None else (expr.target, *args)
         arguments = tuple([self.node(each) for each in listed])
-        if name in ("or", "orValue") and len(arguments) == 2:
-            return self._optional_or(arguments[0], arguments[1], name == "orValue")
-        return self._function(expr, name, arguments)
+        if operator in ("or", "orValue") and len(arguments) == 2:
+            return self._optional_or(arguments[0], arguments[1], operator == "orValue")
+        return self._function(expr, operator, arguments)
 
     def _branch(self, expr: Expr) -> Node:
         """Plan a branch of ``?:``: an optional result passes through a chain."""
@@ -272,16 +254,6 @@ class Planner:
         if isinstance(second, Const) and type(second.value) is str:
             return EqualConst(first, second.value, negated)
         return Equal(first, second, negated)
-
-    def _resolve(self, expr: Call) -> tuple[Expr | None, str]:
-        """Return the receiver and the full function name; ``sets.contains`` has no receiver."""
-        if expr.target is None:
-            return None, expr.function.removeprefix(".")
-        prefix = "" if self._types else self._dotted(expr.target)
-        qualified = f"{prefix}.{expr.function}"
-        if prefix and qualified in self._functions.by_name:
-            return None, qualified
-        return expr.target, expr.function
 
     def _function(self, expr: Call, name: str, arguments: tuple[Node, ...]) -> Node:
         reference = self._references.get(expr.id)
@@ -340,7 +312,7 @@ class Planner:
 
 
 def _type_named(name: str) -> Node:
-    """Return a type as a value; an error for struct types and names of no type."""
+    """Return a type as a value; an error for struct types and for other names."""
     if name not in TYPE_NAMES:
         raise refuse(f"reference to undefined type: {name}")
     return Const(TypeValue(name))

@@ -1,7 +1,7 @@
 """Merge planned nodes that form common shapes into one specialised node each.
 
-Traced programs stay as written: their nodes are none of those that are recognised. ``planner``
-decides meaning and cost.
+Traced programs stay as written, because their nodes have none of these shapes. ``planner`` decides
+meaning and cost.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from policyd._core.eval.nodes import Const, Node
 from policyd._core.json.shared_keys import shared_key
 
 _TEXT_TESTS = frozenset(("startsWith", "endsWith", "contains"))
-_LONGEST = 100  # fields of a path, so that the cost of a lookup fits into its code
+_LONGEST = 100  # fields of a path; the cost of a lookup must fit into its code
 
 
 def specialised(call: Call2, first: Node, second: Node, known: Overload | None) -> Node:

@@ -4,7 +4,7 @@ evaluation.
 Operators are calls with the names that cel-go gives them (``_+_``, ``_&&_``, ``_?_:_``, ``_[_]``,
 ``!_``, ``-_``, ``@in``, ``_?._`` for ``a.?b``, ``_[?_]`` for ``a[?b]``). ``has(a.b)`` is a
 ``Select`` with ``test_only``. The other macros become a ``Comprehension`` that remembers which
-macro it was, so that the planner can make a specialised node of it.
+macro it was, so that the planner can choose a specialised node.
 
 The .pxd gives each class its slots.
 """
@@ -123,9 +123,9 @@ class Checked:
     """A checked expression.
 
     ``expr`` is the tree with names resolved: ``a.b`` that names one variable is an ``Ident``, and
-    ``sets.contains(x, y)`` a call of ``sets.contains`` without target. ``types`` and
-    ``references`` are keyed by node id; types contain no type parameters. ``version`` is the one
-    whose functions the expression may call.
+    ``sets.contains(x, y)`` a call of ``sets.contains`` without target. ``types`` and ``references``
+    are keyed by node id; types contain no type parameters. ``version`` determines the functions
+    that the expression may call.
     """
 
     text: str

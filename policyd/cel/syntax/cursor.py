@@ -24,7 +24,7 @@ class Cursor:
         return self._tokens[self._next].pos
 
     def kind(self, ahead: int = 0) -> str:
-        """Return the kind of the token after ``ahead`` others; EOF beyond the end."""
+        """Return the kind of the token ``ahead`` tokens later; EOF beyond the end."""
         return self._kinds[min(self._next + ahead, self._last)]
 
     def at(self, kind: str) -> bool:

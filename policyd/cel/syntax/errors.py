@@ -347,7 +347,7 @@ class _Replay(RemainingTree):
             self._field_entry("2", start)
 
     def _field_entry(self, state: str, start: int) -> None:
-        """Report a bad field name at the first field, in place of problems in its value."""
+        """Report a bad field name at the first field, instead of problems in its value."""
         self._named_by = ""
         self.call(self._optional_name, frozenset((":",)), f"field.name{state}")
         problem = self._name_problem()

@@ -38,7 +38,7 @@ _QUOTED = (
     r'|[rR]"[^"\n\r]*"'
     r"|[rR]'[^'\n\r]*'"
 )
-# Ordered so that the first alternative that matches is the longest one, which ANTLR takes.
+# Ordered so that the first alternative that matches is also the longest, which ANTLR takes.
 _TOKEN = re.compile(
     rf"""
       (?P<HIDDEN>[\t \r\n\f]+|//[^\n]*)
@@ -78,7 +78,7 @@ def tokenize(text: str) -> tuple[list[Token], list[Issue]]:
 def closing_brace(text: str, start: int) -> int:
     """Return the offset of the ``}`` that closes a brace opened before ``start``; -1: none.
 
-    Braces in strings and comments do not count; what follows is not read.
+    Braces in strings and comments do not count; the rest of the source is not read.
     """
     tokens: list[Token] = []
     issues: list[Issue] = []
@@ -100,9 +100,7 @@ def closing_brace(text: str, start: int) -> int:
 
 
 def _plain(text: str, pos: int, size: int, tokens: list[Token]) -> int:
-    """Find one of the most frequent tokens without the grammar, and return its end; 0 if there is
-    none.
-    """
+    """Find a frequent token without the grammar, and return its end, or 0."""
     char = text[pos]
     after = text[pos + 1] if pos + 1 < size else "\0"
     end = pos + 1
@@ -165,7 +163,7 @@ BAD_STRING = "string with an invalid escape"
 
 
 def pieces(text: str) -> list[Token]:
-    """Return all tokens, and what is no token as one of three more kinds: for hints about source
+    """Return all tokens, and invalid pieces as tokens of three more kinds, for hints about source
     that is not CEL.
     """
     found: list[Token] = []
@@ -187,7 +185,7 @@ def pieces(text: str) -> list[Token]:
 
 
 def _no_token(text: str, pos: int) -> tuple[str, int]:
-    """Return the kind and the end of what begins no token."""
+    """Return the kind and the end of a piece that begins no token."""
     quote = text[pos]
     if quote not in "\"'":
         return JUNK, pos + 1

@@ -71,7 +71,7 @@ def parse_bytes(token: str) -> bytes:
 def _number(text: str) -> int:
     sign = -1 if text.startswith("-") else 1
     digits = text.removeprefix("-")
-    # A literal of thousands of digits is out of range anyway; Python does not convert it.
+    # Python refuses to convert thousands of digits, which are out of range anyway.
     if len(digits.lstrip("0")) > 64:
         return 2**64 * sign
     return sign * (int(digits[2:], 16) if digits.startswith("0x") else int(digits))

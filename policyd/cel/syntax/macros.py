@@ -7,6 +7,7 @@ ext/lists.go (sortBy). Every node that a macro creates has the place of the call
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 
 from policyd.cel.syntax.ast import (
@@ -28,15 +29,15 @@ ACCUMULATOR = "@result"
 _UNUSED = "#unused"
 _SORT_INPUT = "@__sortBy_input__"
 
-# optMap copies what it is called on, so a chain of n of them grows as 2**n, and each node costs the
-# compiler 10 microseconds: an expression with copies may have so many nodes, and more if it is
-# long. Seven in a row are within the limit.
+# optMap copies its receiver, so a chain of n calls grows as 2**n, and each node costs the compiler
+# 10 microseconds. This many nodes, and more in a long expression, are allowed in an expression with
+# copies: seven calls in a row.
 MAX_NODES = 1_000
 NODES_A_CHARACTER = 10
 
 
 def most_nodes(text: str) -> int:
-    """Return how many nodes the expression may have, if a macro copies a part of it."""
+    """Return how many nodes the expression may have if a macro copies a part of it."""
     return MAX_NODES + NODES_A_CHARACTER * len(text)
 
 
@@ -50,7 +51,7 @@ class MacroError(Exception):
 
 
 class Factory:
-    """Makes nodes at one place, with fresh ids from the tree's counter; copies none beyond
+    """Creates nodes at one place, with fresh ids from the tree's counter; copies none beyond
     ``most``.
     """
 
@@ -150,7 +151,7 @@ class FoldVariables:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Fold:
-    """The parts in which folds differ."""
+    """The parts by which folds differ."""
 
     init: Expr
     condition: Expr
@@ -173,7 +174,7 @@ def expand(make: Factory, function: str, target: Expr | None, args: Sequence[Exp
 
 
 def known_macro(form: tuple[str, int], version: KubernetesVersion) -> bool:
-    """Return whether a version of Kubernetes has the macro of that name and argument count."""
+    """Return whether a version of Kubernetes has the macro with this name and argument count."""
     return form not in INTRODUCED or version.has(INTRODUCED[form])
 
 
@@ -278,17 +279,9 @@ def _transform_map_entry(make: Factory, target: Expr, args: Sequence[Expr]) -> E
 
 
 def _bind(make: Factory, name: str, value: Expr, body: Expr, macro: str) -> Comprehension:
-    """Return a fold over nothing whose accumulator is a variable of ``body``."""
+    """Return a fold over an empty list whose accumulator is a variable of ``body``."""
     parts = Fold(value, make.literal(False), make.ident(name), body)
     return make.fold(make.list(), FoldVariables(_UNUSED, accumulator=name), parts, macro)
-
-
-def _opt_flat_map(make: Factory, target: Expr, args: Sequence[Expr]) -> Expr:
-    return _optional_map(make, target, args, "optFlatMap")
-
-
-def _opt_map(make: Factory, target: Expr, args: Sequence[Expr]) -> Expr:
-    return _optional_map(make, target, args, "optMap")
 
 
 def _optional_map(make: Factory, target: Expr, args: Sequence[Expr], macro: str) -> Expr:
@@ -333,28 +326,14 @@ RECEIVER_MACROS: dict[tuple[str, int], Expander] = {
     ("transformMap", 4): _transform_map,
     ("transformMapEntry", 3): _transform_map_entry,
     ("transformMapEntry", 4): _transform_map_entry,
-    ("optMap", 2): _opt_map,
-    ("optFlatMap", 2): _opt_flat_map,
+    ("optMap", 2): partial(_optional_map, macro="optMap"),
+    ("optFlatMap", 2): partial(_optional_map, macro="optFlatMap"),
     ("sortBy", 2): _sort_by,
 }
 MACRO_NAMES = ("has", *dict.fromkeys(name for name, _ in RECEIVER_MACROS))
 
 # The features that introduced macros; all others are older than 1.30.
 INTRODUCED: dict[tuple[str, int], Feature] = {
-    **dict.fromkeys(
-        [
-            ("all", 3),
-            ("exists", 3),
-            ("exists_one", 3),
-            ("existsOne", 3),
-            ("transformList", 3),
-            ("transformList", 4),
-            ("transformMap", 3),
-            ("transformMap", 4),
-            ("transformMapEntry", 3),
-            ("transformMapEntry", 4),
-        ],
-        TWO_VARIABLE_MACROS,
-    ),
+    **{form: TWO_VARIABLE_MACROS for form in RECEIVER_MACROS if form[1] > 2 and form[0] != "map"},
     ("sortBy", 2): SORT_BY,
 }

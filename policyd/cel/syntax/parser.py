@@ -1,12 +1,12 @@
 """Parse CEL source to a syntax tree and expand macros. Accepts the same source as cel-go's parser
 with Kubernetes' options.
 
-Places are the ones of cel-go's errors: a call's opening parenthesis, an operator's sign, a
+Places are the same as in cel-go's errors: a call's opening parenthesis, an operator's sign, a
 selection's dot, an index's or literal's bracket, a map entry's or field's colon.
 
 Limits, as in cel-go: 100,000 code points; 250 levels of nesting (counted per grammar rule, as ANTLR
-enters them); 250 operators, selections and indexes on one path of the source, including chains
-like ``a.b.c`` (but chains of ``&&`` and ``||`` are balanced). Ours: a tree of at most 1,000 levels
+enters them); 250 operators, selections and indexes on one path of the source, including chains like
+``a.b.c`` (but chains of ``&&`` and ``||`` are balanced). policyd's own: 1,000 levels of the tree
 after macro expansion, so that no walk over it can exhaust the C stack.
 """
 

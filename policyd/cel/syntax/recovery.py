@@ -5,9 +5,9 @@ a token at which a surrounding rule can continue (``DefaultErrorStrategy``). cel
 ``follow`` and ``next_kinds`` are the token kinds allowed next in a rule; END means that the rule
 may end.
 
-cel-go expands macros in the partial tree of source that is not CEL, and may find more errors there:
-``RemainingTree`` keeps as much of it as they need. Each rule leaves its node in ``_value``, even if
-an error ends it.
+cel-go expands macros even in the partial tree of invalid source, and may find more errors there:
+``RemainingTree`` keeps as much of the tree as this needs. Each rule leaves its node in ``_value``,
+even if an error ends it.
 """
 
 import re
@@ -166,7 +166,7 @@ class Recovery:
         self._consume()
 
     def sync(self, next_kinds: Kinds, state: str, *, loop: bool = False) -> None:
-        """Check whether the next token may come here; ``loop`` at the end of an iteration."""
+        """Check whether the next token may come here; ``loop``: at the end of an iteration."""
         self._state = state
         if self._recovering or END in next_kinds or self.la() in next_kinds:
             return
@@ -241,7 +241,7 @@ class RemainingTree(Recovery):
     def __init__(self, text: str, tokens: list[Token], version: KubernetesVersion) -> None:
         super().__init__(text, tokens)
         self._version = version
-        # The errors in well-formed parts; cel-go expands these as well.
+        # The errors in well-formed parts, which cel-go expands too.
         self.meanings: list[Issue] = []
         self._depth = 0
         self._value: Expr = _NOTHING

@@ -113,7 +113,7 @@ class Source:
 
 
 def limited(issues: list[Issue]) -> list[Issue]:
-    """Return the first syntax errors, and a last one reporting that there are more."""
+    """Return the first syntax errors, with a last one that reports more."""
     kept = sorted(issues, key=lambda issue: issue.pos)
     if len(kept) <= MAX_SYNTAX_ERRORS:
         return kept

@@ -17,16 +17,16 @@ from policyd.cel.trace.steps import Step, Steps
 from policyd.json_types import FieldPath
 
 _LOGIC = ("_&&_", "_||_")
-# Calls whose value is their operand's, if there is one.
+# Calls that return the value of their operand, if it has one.
 _UNWRAPPING = ("orValue", "value", "dyn")
-# Comparisons that say whether a list is empty, by the constant that its size is compared with.
+# Comparisons that show whether a list is empty, by the constant compared with its size.
 _EMPTINESS = {
     **dict.fromkeys(("_==_", "_!=_", "_>_", "_<=_"), 0),
     **dict.fromkeys(("_<_", "_>=_"), 1),
 }
-# The whole object, or what is not known.
+# The whole object, or something unknown.
 _WHOLE: Reads = frozenset((Read(()),))
-# The source of a part: of many objects, the same parts are shown.
+# The source of a part, cached: many objects show the same parts.
 _source = lru_cache(maxsize=20_000)(unparse)
 
 
@@ -36,7 +36,7 @@ def steps(record: Record) -> Steps:
 
 
 class _Below(NamedTuple):
-    """The steps below a part, and what the part depends on: ``reads`` and ``first`` of a Step."""
+    """The steps below a part, and its dependencies: ``reads`` and ``first`` of a Step."""
 
     steps: list[Step]
     reads: Reads = NOTHING
@@ -44,8 +44,8 @@ class _Below(NamedTuple):
 
 
 class TreeBuilder:
-    """Makes steps of the informative parts of expressions, which are evaluated for one object: they
-    are among the ``records``, as are the variables that they use.
+    """Makes steps of the informative parts of expressions evaluated for one object. ``records`` has
+    these expressions and the variables that they use.
     """
 
     def __init__(self, fields: ObjectFields, records: Iterable[Record]) -> None:
@@ -125,13 +125,13 @@ class TreeBuilder:
                 filled = (each.first for part, each in parts if scope.value(part) not in ([], ""))
                 return _Below(made, reads, next(filled, NOTHING))
             case Call(function=name, args=(_, other)) if name in _EMPTINESS:
-                # A list is not empty because of its first item.
+                # The first item makes the list non-empty.
                 if _is_empty(scope.value(other), _EMPTINESS[name]):
                     return _Below(made, parts[0][1].first or reads)
         return _Below(made, self._presence(expr, record, scope) or reads)
 
     def _presence(self, expr: Expr, record: Record, scope: RecordScope) -> Reads:
-        """Return what a test of presence reads: ``a.?b.hasValue()``, ``'b' in a``."""
+        """Return the field that a test of presence reads: ``a.?b.hasValue()``, ``'b' in a``."""
         path = None
         match expr:
             case Call(function="hasValue", target=Expr() as target):
@@ -199,7 +199,7 @@ class TreeBuilder:
             yield Step(_source(held), found.value, cost=found.cost, pos=held.pos)
 
     def _path(self, expr: Expr, scope: RecordScope) -> FieldPath | None:
-        """Return the path of the field that is the value of a part, or is missing there."""
+        """Return the path of the field that a part returned or found missing."""
         path = self._fields.path_of(scope.value(expr))
         if path is not None:
             return path
@@ -220,7 +220,7 @@ class TreeBuilder:
         return (*above, key)
 
     def _read_by_base(self, expr: Expr, scope: RecordScope) -> Reads:
-        """Return what the name at the base of a chain reads, or the variable."""
+        """Return the field or variable that the name at the base of a chain reads."""
         held = operand(expr)
         while held is not None and not isinstance(held, Ident):
             expr, held = held, operand(held)
@@ -230,7 +230,7 @@ class TreeBuilder:
         return NOTHING if held is None else scope.reads.get(held.name, NOTHING)
 
     def _variable(self, expr: Expr, scope: RecordScope) -> Step | None:
-        """Return the step of a variable's own expression; None if the part is no variable."""
+        """Return the step of a variable's own expression; None if the part is not a variable."""
         match expr:
             case Select(operand=Ident(name="variables")) if "variables" not in scope.reads:
                 definition = self._definitions.get(expr.field)
@@ -238,7 +238,7 @@ class TreeBuilder:
         return None
 
     def _logic(self, expr: Call, record: Record, scope: RecordScope) -> _Below:
-        """Return all terms; the first with the value of the whole is the deciding one."""
+        """Return all terms; the first with the value of the whole expression is deciding."""
         decided = record.value is not (expr.function == "_&&_")
         made: list[Step] = []
         for term in terms_of(expr, expr.function):
@@ -297,7 +297,7 @@ class TreeBuilder:
         return _Below([*over.steps, *made], reads or over.reads)
 
     def _item(self, over: Expr, turn: Round, scope: RecordScope) -> Reads | None:
-        """Return the field that the variables of a round stand for; None if it is not known."""
+        """Return the field that the variables of a round stand for, if known."""
         path, whole = self._path(over, scope), scope.value(over)
         if path is not None and isinstance(whole, dict):
             path = (*path, turn.first) if isinstance(turn.first, str) else None
@@ -313,12 +313,12 @@ def _union(some: Iterable[Step | _Below]) -> Reads:
 
 
 def _is_empty(value: object, size: int) -> bool:
-    """Whether a list that equals a value, or whose size does, is empty."""
+    """Whether equality with a value, or of its size, means that a list is empty."""
     return value == [] or (type(value) is int and value == size)
 
 
 def _chooses(expr: Comprehension, scope: RecordScope) -> bool:
-    """Whether a macro adds only the items for which a condition holds to a list."""
+    """Whether a macro lists only the items for which a condition holds."""
     test, *more = bodies(expr)
     return bool(more) and not scope.is_constant(test)
 

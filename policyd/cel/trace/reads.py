@@ -1,5 +1,5 @@
-"""Which fields of an object an evaluation read, and which of them its value is about. Evaluates
-nothing.
+"""Finds the fields of an object that an evaluation read, and the field that its value is about.
+Evaluates nothing.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,8 +10,8 @@ from policyd.json_types import JSON, FieldPath
 
 
 class Read(NamedTuple):
-    """A field that was read, whether it exists or not. ``present``: it was only tested to be there,
-    and is.
+    """A field that was read, whether it exists or not. ``present``: it was only tested for
+    presence, and exists.
     """
 
     path: FieldPath
@@ -20,14 +20,14 @@ class Read(NamedTuple):
 
 Reads = frozenset[Read]
 NOTHING: Reads = frozenset()
-_HOLDERS = (dict, list)  # dict | list would be made for each value
+_HOLDERS = (dict, list)  # dict | list would create a union for each value
 
 
 class ObjectFields:
     """The fields of the object that a policy sees as ``name``: ``object``, or ``oldObject``.
 
-    Objects and lists are found by their identity, so that they have their paths wherever an
-    expression got them from: from a variable, a filtered list, two concatenated lists.
+    Finds objects and lists by identity, so they keep their paths wherever an expression got them:
+    from a variable, a filtered list, two concatenated lists.
     """
 
     def __init__(self, name: str = "", root: JSON = None) -> None:
@@ -39,25 +39,23 @@ class ObjectFields:
             value, path = waiting.pop()
             if self._paths.get(id(value), path) is None:
                 continue
-            # A value at two paths is at neither for sure, and neither are its parts.
+            # A value at two paths has no certain path, and neither have its parts.
             self._paths[id(value)] = None if id(value) in self._paths else path
             inside = _held(value)
             waiting += [(held, (*path, key)) for key, held in inside if isinstance(held, _HOLDERS)]
 
     def path_of(self, value: object) -> FieldPath | None:
-        """Return the path of an object or a list; None if it is not in the object, and for others,
-        which have no identity.
-        """
+        """Return the path of an object or list within the object; None for all other values."""
         held = value.value if isinstance(value, Optional) and value else value
         return self._paths.get(id(held)) if isinstance(held, dict | list) else None
 
     def about(self, reads: Iterable[Read]) -> FieldPath:
-        """Return the only field that was read. Of several fields: what they have in common, as far
-        as it exists. Empty for the whole object, and if nothing was read.
+        """Return the only field that was read, or the longest existing path that all read fields
+        share. Empty for the whole object, and if nothing was read.
         """
         every = set(reads)
         above = {read.path[:end] for read in every for end in range(len(read.path))}
-        # has(a) || a.b: the test of a only guards the read of what is below it.
+        # has(a) || a.b: the test of a only guards reads below it.
         paths = {read.path for read in every if not (read.present and read.path in above)}
         if len(paths) < 2:
             return next(iter(paths), ())
@@ -81,7 +79,7 @@ def _held(value: JSON) -> Iterator[tuple[str | int, JSON]]:
 
 
 def _common(paths: Iterable[FieldPath]) -> FieldPath:
-    """Return the path that all are below, or are."""
+    """Return the longest common path."""
     first, *others = paths
     for other in others:
         same = zip(first, other, strict=False)

@@ -1,4 +1,4 @@
-"""The records of the parts of an expression, and what its names stand for. Evaluates nothing."""
+"""The records of the parts of an expression, and the meaning of its names. Evaluates nothing."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,8 +11,8 @@ from policyd.cel.trace.tracing import TracedExpression
 
 @dataclass(slots=True)
 class RecordScope:
-    """The records of one expression by part, except those inside the rounds of a fold. ``reads``:
-    what its names stand for.
+    """The records of one expression by part, except those inside the rounds of a fold. ``reads``
+    has the meaning of its names.
     """
 
     expression: TracedExpression
@@ -39,12 +39,12 @@ class RecordScope:
         return RecordScope(self.expression, turn.children, self.variables, known, bound)
 
     def binding(self, name: str, reads: Reads) -> "RecordScope":
-        """Return the same scope in which a name stands for a value."""
+        """Return a copy of the scope in which a name stands for a value."""
         bound = {**self.reads, name: reads}
         return RecordScope(self.expression, (), self.variables, self.names, bound, self.records)
 
     def value(self, expr: Expr) -> object:
-        """Return the value of a part, also of a constant; None if it has none."""
+        """Return the value of a part, also of a constant, or None."""
         record = self.records.get(expr.id)
         if record is not None:
             return record.value
@@ -52,12 +52,12 @@ class RecordScope:
         return self.expression.constants.get(expr.id, constant)
 
     def is_constant(self, expr: Expr) -> bool:
-        """Whether a part was not evaluated because its value was known before."""
+        """Whether a part was not evaluated because its value was already known."""
         return isinstance(expr, Literal) or expr.id in self.expression.constants
 
 
 def definitions(records: Iterable[Record]) -> dict[str, Record]:
-    """Return the first evaluation of each variable, wherever it was needed."""
+    """Return the first evaluation of each variable, wherever it was used."""
     found: dict[str, Record] = {}
     waiting = list(records)[::-1]
     while waiting:

@@ -1,9 +1,9 @@
 """A tree of steps: the informative parts of an expression, with source and value. ``building.py``
 makes it. Prints nothing.
 
-Literals and constants are left out. A chain of selects is one step with its final value; if it
-ended in an error, the part that failed is below it. A chain of ``&&`` is one step with its terms,
-a macro is one step with a step for each recorded round.
+Omits literals and constants. A chain of selects is one step with its final value; if it ended in an
+error, the failed part is below it. A chain of ``&&`` is one step with its terms, a macro is one
+step with a step for each recorded round.
 """
 
 from typing import Literal as OneOf
@@ -21,8 +21,8 @@ class Step(NamedTuple):
     siblings, this one determined the value of the parent. ``hidden`` counts the rounds that were
     not recorded; ``number`` counts the rounds of a macro from 0. ``pos`` is the offset in the whole
     expression, ``fault`` the offset of the first part of a chain that led nowhere. ``reads`` are
-    the fields of the object that the value depends on: of the deciding parts, if there are any.
-    ``first`` is the number of the first item of a list that a condition chose.
+    the fields of the object that the value, or its deciding parts, depend on. ``first`` is the
+    number of the first list item that a condition chose.
     """
 
     text: str
@@ -46,7 +46,7 @@ class Step(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """One evaluation of one expression; ``variables`` are those that it was the first to use."""
+    """One evaluation of one expression; ``variables`` are those that it used first."""
 
     label: str
     text: str

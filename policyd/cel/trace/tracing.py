@@ -1,22 +1,22 @@
-"""Plan programs that record the value of each part of their expression, to explain results.
-Requests are evaluated by programs without it.
+"""Plan programs that record the value of each part of their expression, to explain results. The
+programs that serve requests record nothing.
 
 Values and costs are the same as in the untraced program: constants stay folded (they are not
 evaluated and not recorded; ``TracedExpression.constants`` has their values), a chain of selects is
-split into its steps, and every other node is wrapped. Only the moment at which a chain is charged
-differs; it is visible where a cost limit ends an evaluation.
+split into its steps, and every other node is wrapped. Only the moment of charging a chain differs,
+which shows where a cost limit ends an evaluation.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from policyd._core.eval.access import Chain
+from policyd._core.eval.access import Chain, ChainStep
 from policyd._core.eval.layout import Layout
 from policyd._core.eval.nodes import Const, Node
 from policyd._core.eval.program import Program
 from policyd._core.eval.tracing import RoundTrace, Trace, Tracer
 from policyd._core.values.types import MISSING
-from policyd.cel.plan.attributes import Attribute, Base, Hop, Mode, NodeBase, base_node
+from policyd.cel.plan.attributes import Attribute, Base, NodeBase, base_node
 from policyd.cel.plan.nesting import nesting
 from policyd.cel.plan.planner import Planner, rereads, since_1_38
 from policyd.cel.syntax.ast import Checked, Expr
@@ -88,41 +88,45 @@ class _TracingPlanner(Planner):
         planned = Planner._plan(self, expr)
         if isinstance(planned, Attribute):
             marks = planned.marks if isinstance(planned, _TracedAttribute) else {}
-            marks = {**marks, len(planned.hops): expr.id}
-            return _TracedAttribute(planned.base, planned.hops, self, marks)
+            marks = {**marks, len(planned.steps): expr.id}
+            return _TracedAttribute(planned.base, planned.steps, self, marks)
         return self.trace(planned, expr.id)
 
 
 class _TracedAttribute(Attribute):
-    """A chain with one node per step; ``marks``: the part that each number of steps makes."""
+    """A chain with one node per step; ``marks`` has the part that each number of steps forms."""
 
     def __init__(
-        self, base: Base, hops: tuple[Hop, ...], planner: _TracingPlanner, marks: Mapping[int, int]
+        self,
+        base: Base,
+        steps: tuple[ChainStep, ...],
+        planner: _TracingPlanner,
+        marks: Mapping[int, int],
     ) -> None:
-        super().__init__(base, hops)
+        super().__init__(base, steps)
         self.planner = planner
         self.marks = marks
 
-    def then(self, hop: Hop) -> "Attribute":
-        return _TracedAttribute(self.base, (*self.hops, hop), self.planner, self.marks)
+    def then(self, step: ChainStep) -> "Attribute":
+        return _TracedAttribute(self.base, (*self.steps, step), self.planner, self.marks)
 
     def node(self, counted: bool = True) -> Node:
-        tested = counted and bool(self.hops) and self.hops[-1].mode is Mode.TEST
+        tested = counted and bool(self.steps) and self.steps[-1].test
         refunds = tested and (not isinstance(self.base, NodeBase) or self.base.counted)
         charge = 0
         if isinstance(self.base, NodeBase):
             tested = tested and not self.base.free_test
             made = self.base.node
             charge = int(self.base.counted and counted)
-            if charge and not self.hops:
+            if charge and not self.steps:
                 made = Chain(made, (), charge)
         else:
             made = base_node(self.base, int(counted))
         made = self._traced(made, 0)
-        for number, hop in enumerate(self.hops, 1):
-            last = number == len(self.hops)
+        for number, step in enumerate(self.steps, 1):
+            last = number == len(self.steps)
             units = charge - int(tested and last and not refunds)
-            made = self._traced(Chain(made, (hop.step(),), units, refunds and last), number)
+            made = self._traced(Chain(made, (step,), units, refunds and last), number)
             charge = 0
         return made
 

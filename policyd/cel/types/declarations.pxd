@@ -18,7 +18,6 @@ cdef class Scope:
     cdef readonly object variables
     cdef readonly object functions
     cdef readonly object provider
-    cdef readonly str container
     cdef readonly object version
 
     cpdef Type variable(self, str name)

@@ -1,6 +1,6 @@
 """Declarations: overloads parsed from their signatures, and the scope of an expression."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from policyd.cel.types import types
@@ -24,8 +24,8 @@ _ALIASES = {
 
 @dataclass(frozen=True, eq=False)
 class OverloadDecl:
-    """One signature of a function; a member's receiver is its first argument type. Each is equal
-    only to itself.
+    """One signature of a function; a member's receiver is its first argument type. Compares by
+    identity.
     """
 
     id: str
@@ -132,33 +132,16 @@ CONSTANTS: Mapping[str, int] = {"google.protobuf.NullValue.NULL_VALUE": 0}
 
 @dataclass(frozen=True)
 class Scope:
-    """All declared names.
-
-    In the container ``a.b`` the name ``x`` means ``a.b.x``, ``a.x`` or ``x``, the first that
-    exists; ``.x`` is always ``x``. Kubernetes' container is empty.
-    """
+    """All declared names."""
 
     variables: Mapping[str, Type]
     functions: Mapping[str, tuple[OverloadDecl, ...]]
     provider: TypeProvider
-    container: str = ""
     version: KubernetesVersion = NEWEST
 
-    def candidates(self, name: str) -> Iterator[str]:
-        """Yield the full names that a name may refer to."""
-        if name.startswith("."):
-            yield name[1:]
-            return
-        container = self.container
-        while container:
-            yield f"{container}.{name}"
-            container = container.rpartition(".")[0]
-        yield name
-
     def place(self) -> str:
-        """Return the container as errors name it; since 1.38 they do not name an empty one."""
-        named = self.container or not self.version.has(CEL_0_33)
-        return f" (in container '{self.container}')" if named else ""
+        """Return the container, which is always empty, as errors name it before 1.38."""
+        return "" if self.version.has(CEL_0_33) else " (in container '')"
 
     def variable(self, name: str) -> Type | None:
         """Return the type of a variable or of a type's name."""
@@ -182,7 +165,7 @@ class Names:
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
-        self._dot_is_global = bool(scope.container) or scope.version.has(LEADING_DOT_IS_GLOBAL)
+        self._dot_is_global = scope.version.has(LEADING_DOT_IS_GLOBAL)
         self._locals: list[dict[str, Type]] = []
 
     def enter(self, variables: dict[str, Type]) -> None:
@@ -194,9 +177,8 @@ class Names:
         self._locals.pop()
 
     def variable(self, name: str) -> tuple[str, Type] | None:
-        """Return the full name and type of a variable: macro variables first, before 1.37 also
-        after a leading dot. In a container, which Kubernetes does not use, the specification
-        applies.
+        """Return the full name and type of a variable: macro variables first; before 1.37, also
+        after a leading dot.
         """
         dotted = name.startswith(".")
         if dotted:
@@ -212,24 +194,19 @@ class Names:
                     return name, local
                 if first in names:
                     return None
-        if not dotted and not self._scope.container:
-            found = self._scope.variable(name)
-            return None if found is None else (name, found)
-        for full in self._scope.candidates(name):
-            found = self._scope.variable(full)
-            if found is not None:
-                return full, found
-        return None
+        name = name.removeprefix(".")
+        found = self._scope.variable(name)
+        return None if found is None else (name, found)
 
     def struct(self, name: str) -> tuple[str, Type] | None:
-        """Return the full name and type of ``name{…}``: since 1.37 no variable takes precedence."""
+        """Return the full name and type of ``name{…}``: since 1.37, variables do not take
+        precedence.
+        """
         if not self._scope.version.has(LEADING_DOT_IS_GLOBAL):
             return self.variable(name)
-        for full in self._scope.candidates(name):
-            found = self._scope.type_name(full)
-            if found is not None:
-                return full, found
-        return None
+        name = name.removeprefix(".")
+        found = self._scope.type_name(name)
+        return None if found is None else (name, found)
 
     def _local(self, name: str) -> Type | None:
         """Return the type of a macro variable."""
@@ -249,13 +226,9 @@ class Names:
 
     def function(self, name: str) -> tuple[str, tuple[OverloadDecl, ...]] | None:
         """Return the full name and the overloads of a function."""
-        if not self._scope.container and not name.startswith("."):
-            overloads = self._scope.functions.get(name)
-            return (name, overloads) if overloads else None
-        for full in self._scope.candidates(name):
-            if overloads := self._scope.functions.get(full):
-                return full, overloads
-        return None
+        name = name.removeprefix(".")
+        overloads = self._scope.functions.get(name)
+        return (name, overloads) if overloads else None
 
 
 class TypeVariables:
@@ -272,7 +245,7 @@ class TypeVariables:
         return Type(f"_var{number}")
 
     def skip(self, overload: OverloadDecl) -> None:
-        """Count the parameters of an overload that cannot be meant."""
+        """Count the type parameters of an overload that cannot apply."""
         self._next += len(overload.type_params)
 
     def instantiate(self, overload: OverloadDecl) -> tuple[tuple[Type, ...], Type]:

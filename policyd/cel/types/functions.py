@@ -1,7 +1,7 @@
-"""The overloads that a version of Kubernetes supports, by id and by name, for the planner, and
-the order in which cel-go tries the overloads of a function. The order is visible if the type of an
-operand is unknown: ``{}['a'] + x`` takes the first that fits. Functions that ``_IDS`` does not list
-are tried in the order of their library's table.
+"""The overloads that a version of Kubernetes supports, by id and by name, for the planner, and the
+order in which cel-go tries the overloads of a function. The order shows if the type of an operand
+is unknown: ``{}['a'] + x`` takes the first overload that fits. Overloads that ``_IDS`` does not
+list are tried in the order of their library's table.
 """
 
 from collections import defaultdict
@@ -31,7 +31,7 @@ class Functions:
         return cls(by_id, {name: tuple(found) for name, found in by_name.items()})
 
     def candidates(self, name: str, arity: int) -> tuple[Overload, ...]:
-        """Return the overloads for a call with this many arguments, in the order they are tried."""
+        """Return the overloads for a call with this many arguments, in trial order."""
         rows = self.by_name.get(name, ())
         known = (arity, _ANY_NUMBER)
         return tuple([row for row in rows if row.arity in known and row.runs])
@@ -109,5 +109,5 @@ _RANK = {overload: rank for rank, overload in enumerate(_IDS)}
 
 
 def in_order(overloads: Iterable[OverloadDecl]) -> list[OverloadDecl]:
-    """Return the overloads, of one function in the order in which they are tried."""
+    """Return the overloads, each function's in trial order."""
     return sorted(overloads, key=lambda overload: _RANK.get(overload.id, len(_RANK)))

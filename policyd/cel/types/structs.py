@@ -5,8 +5,8 @@ The field lists of ``admission.json`` are those that Kubernetes declares (k8s.io
 pkg/admission/plugin/cel/compile.go, pkg/cel/mutation): ``request.uid`` or ``namespaceObject.kind``
 do not exist, ``metadata.UID`` does.
 
-Messages are unwrapped at once: a wrapper becomes its value, a ``Struct`` a map. No policy needs
-them. ``policyd/_core/eval/messages`` creates them.
+``policyd/_core/eval/messages`` creates messages and unwraps them at once: a wrapper becomes its
+value, a ``Struct`` a map. No policy needs them.
 """
 
 import json
@@ -98,7 +98,7 @@ class Structs:
         return _JSON_PATCH_FIELDS if struct == JSON_PATCH else self.known.get(struct.name, ())
 
     def with_fields(self, name: str, fields: Mapping[str, Type]) -> "Structs":
-        """Return the same types and one more, or with the one of that name replaced."""
+        """Return these types with one added or, if the name exists, replaced."""
         return Structs({**self.known, name: dict(fields)}, self.patches)
 
 
@@ -147,5 +147,5 @@ MESSAGES: Mapping[str, tuple[Type, Mapping[str, Type]]] = {
 
 
 def is_message(t: Type) -> bool:
-    """Return whether the checker may use that type for a message."""
+    """Return whether the checker may use this type for a message."""
     return any(t == made for made, _ in MESSAGES.values())

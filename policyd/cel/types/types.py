@@ -102,10 +102,10 @@ def is_same(one: Type, other: Type) -> bool:
     return same and one.params == other.params
 
 
-# Types with parameters, and types of structs, are made again and again.
+# Types with parameters and types of structs are created again and again.
 _MADE: dict[tuple[str, tuple[Type, ...]], Type] = {}
 _MOST_MADE = 1_000
-# Names in the type of an expression. ``.map(x, {x: x})`` doubles a type: a chain of thirty would
+# Maximum names in an expression's type. ``.map(x, {x: x})`` doubles a type: a chain of thirty would
 # occupy the API server for days.
 MAX_TYPE_SIZE = 1_000
 
@@ -187,7 +187,7 @@ def is_optional(t: Type) -> bool:
 
 
 def is_patch_object(name: str) -> bool:
-    """Return whether a type name is a mutation object's, or a part's of it."""
+    """Return whether a type name belongs to a mutation object or a part of it."""
     return name == "Object" or name.startswith("Object.")
 
 
@@ -201,4 +201,4 @@ class TypeProvider(Protocol):
         """Return the type of a field; None if the struct has no such field."""
 
     def fields(self, struct: Type) -> Iterable[str]:
-        """Return the names of the fields of a struct; none if it may have any."""
+        """Return the names of a struct's fields; none if it may have any."""

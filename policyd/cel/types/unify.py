@@ -1,5 +1,5 @@
 """Type unification: check whether a value of one type may be used as another, and bind the type
-parameters. The rules are the ones of cel-go's checker/types.go, its leniency towards null included.
+parameters. The rules are from cel-go's checker/types.go, including its leniency towards null.
 """
 
 from policyd.cel.types.types import DYN, Kind, Type, is_same, shared_type, unwrapped
@@ -84,7 +84,7 @@ class Bindings:
         return is_same(unwrapped(first), unwrapped(second))
 
     def _stands_for(self, param: Type, t: Type) -> int:
-        """Return whether the parameter can have the type; if not, whether it was bound before."""
+        """Return whether the parameter can have the type; if not, whether it was already bound."""
         if is_same(param, t):
             return _YES
         known = self._bound.get(param)
@@ -126,7 +126,7 @@ def most_general(first: Type, second: Type) -> Type:
 
 
 def _covers(first: Type, second: Type) -> bool:
-    """Return whether the first type is equal to the second or less specific."""
+    """Return whether the first type equals the second or is less specific."""
     if first.kind is _DYN or first.kind is _PARAM:
         return True
     one, other = unwrapped(first), unwrapped(second)

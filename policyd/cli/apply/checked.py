@@ -1,13 +1,13 @@
 """A checked object, the options of its output and the counts of all results. Prints nothing."""
 
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import click
 import jsonpatch
 
 from policyd.admission.lookups.authorizer import Authorizer
+from policyd.cli.shared.kubeconfig import Kubeconfig
 from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.output import counted
 from policyd.cli.shared.reports import Rules
@@ -152,27 +152,27 @@ class ApplyRun:
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """The values of ``cluster_options``. ``cluster``: whether to scan one; without namespaces, the
-    scan covers all of them, and cluster-scoped objects; ``owned``: also what controllers created.
+    """The values of ``cluster_options``. ``cluster``: whether to scan one; without ``scanned``
+    namespaces, it is all of them, and cluster-scoped objects; ``owned``: also what controllers
+    created.
     """
 
     cluster: bool
-    kubeconfig: Path | None
-    context: str | None
-    namespaces: tuple[str, ...]
+    kube: Kubeconfig
+    scanned: tuple[str, ...]
     owned: bool
 
     def __post_init__(self) -> None:
         """Raise UsageError for what only a scan can have."""
-        if not self.cluster and (self.kubeconfig or self.context or self.owned):
+        if not self.cluster and (any(self.kube) or self.owned):
             raise click.UsageError("--kubeconfig, --context and --owned require --cluster")
-        if not self.cluster and len(self.namespaces) > 1:
+        if not self.cluster and len(self.scanned) > 1:
             raise click.UsageError("--namespace may be repeated only with --cluster")
 
     @property
     def default_namespace(self) -> str | None:
         """The namespace of manifests that name none."""
-        return None if self.cluster else next(iter(self.namespaces), None)
+        return None if self.cluster else next(iter(self.scanned), None)
 
 
 @dataclass(slots=True)

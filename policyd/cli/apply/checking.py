@@ -20,7 +20,7 @@ from policyd.cli.apply.rewriting import Rewritten, RewrittenFiles
 from policyd.cli.apply.shared_work import shared
 from policyd.cli.shared.manifests import (
     Manifests,
-    OldObjects,
+    OldObject,
     Requester,
     echo_assumptions,
     echo_misfits,
@@ -28,6 +28,7 @@ from policyd.cli.shared.manifests import (
     find_manifests,
     is_namespace,
     no_manifests_hint,
+    old_objects,
     read_manifests,
 )
 from policyd.cli.shared.namespaces import NamespaceOptions, echo_unknown
@@ -70,6 +71,11 @@ class ManifestOptions:
     reads: tuple[Path, ...] = ()
 
     @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files and directories to check: of changed files, any in the current directory."""
+        return self.resources or (() if self.changed is None else (Path(),))
+
+    @property
     def given(self) -> bool:
         """Whether there is any option."""
         return self != ManifestOptions(())
@@ -79,27 +85,24 @@ class ManifestOptions:
         cluster, and their problems are of no interest.
         """
         if self.changed is None:
-            return find_manifests(self.resources, self.excluded, skips=self.skips), Manifests()
-        differing = changed_files(self.changed, self.resources)
+            return find_manifests(self.paths, self.excluded, skips=self.skips), Manifests()
+        differing = changed_files(self.changed, self.paths)
 
         def differs(name: str) -> bool:
             return os.path.realpath(name) in differing
 
         return (
-            find_manifests(self.resources, self.excluded, skips=self.skips, chosen=differs),
-            find_manifests(self.resources, self.excluded, chosen=lambda name: not differs(name)),
+            find_manifests(self.paths, self.excluded, skips=self.skips, chosen=differs),
+            find_manifests(self.paths, self.excluded, chosen=lambda name: not differs(name)),
         )
 
     def problems_of(self, manifests: Manifests) -> list[Problem]:
         """Return the problems of the files to check, with the option that helps."""
-        found = manifests.problems
-        return list(map(_with_option, found)) if self.changed is None else found
-
-
-def _with_option(problem: Problem) -> Problem:
-    if not problem.hint.startswith(LEAVE_OUT):
-        return problem
-    return replace(problem, hint=f"{problem.hint}; --skip-no-objects skips such files")
+        option = "" if self.changed is not None else "; --skip-no-objects skips such files"
+        return [
+            replace(each, hint=each.hint + option) if each.hint.startswith(LEAVE_OUT) else each
+            for each in manifests.problems
+        ]
 
 
 class BuiltReview(NamedTuple):
@@ -144,12 +147,12 @@ def check_manifests(options: ManifestOptions, run: ApplyRun) -> int:
         echo_skipped(manifests.skipped)
         manifests.problems = options.problems_of(manifests)
         manifests.required()
-        missing = f"no manifests {within(options.resources)}"
-        hint = no_manifests_hint(manifests, options.resources)
+        missing = f"no manifests {within(options.paths)}"
+        hint = no_manifests_hint(manifests, options.paths)
         raise ConfigError(f"{missing}\n  hint: {hint}")
     documents = chain(first, documents)
     old = read_manifests(options.old, options.excluded).required().documents
-    before = OldObjects(first, old, requester)
+    before = old_objects(first, old, requester)
     if requester.resource is not None:
         documents = list(documents)
         requester.require_one_kind(documents)
@@ -213,14 +216,14 @@ def _failures(checked: Iterable[CheckedObject]) -> Iterator[tuple[list[str], str
 
 def _built(
     documents: Iterable[Document],
-    before: OldObjects,
+    before: OldObject,
     requester: Requester,
     mapper: ResourceMapper,
     unbuilt: list[Problem],
 ) -> Iterator[BuiltReview]:
     """Yield the request for each object. ``unbuilt`` gets the problems of the others."""
     for document in documents:
-        old = before.of(document)
+        old = before(document)
         try:
             review = requester.review(document, old, mapper)
         except PolicySchemaError as error:
@@ -260,7 +263,7 @@ def _write(
     changed = (Rewritten(each.document, each.result) for each in checked)
     files = RewrittenFiles(manifests.files, changed)
     if options.output_dir is not None:
-        for path in files.write_changed(options.output_dir, options.resources):
+        for path in files.write_changed(options.output_dir, options.paths):
             click.echo(f"wrote {path}", err=True)
         if files.unchanged:
             click.echo(f"{counted(files.unchanged, 'file')} unchanged, not written", err=True)

@@ -1,6 +1,5 @@
 """``policyd apply --cluster``: its options, and the output of a scan. Evaluates no policy."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import click
@@ -8,9 +7,9 @@ import click
 from policyd.bounded_text import few
 from policyd.cli.apply.checked import ApplyRun, ClusterOptions
 from policyd.cli.apply.output import write
-from policyd.cli.shared.kubeconfig import CONTEXT, INCOMPLETE, KUBECONFIG, cluster_reader
+from policyd.cli.shared.kubeconfig import INCOMPLETE, kubeconfig_options
 from policyd.cli.shared.output import counted, warn
-from policyd.cli.shared.settings import grouped
+from policyd.cli.shared.settings import grouped, option
 from policyd.cli.shared.terminal.progress import counting
 
 _NAMED = 5  # policies named in a note; the others are counted
@@ -19,54 +18,43 @@ _NAMED = 5  # policies named in a note; the others are counted
 def scan_cluster(options: ClusterOptions, run: ApplyRun) -> int:
     """Scan the cluster, print the result and return the exit status."""
     # Imported here because only a scan needs it.
-    from policyd.cli.apply.scan import ClusterScan
+    from policyd.cli.apply.scan import scan
 
-    with cluster_reader(options.kubeconfig, options.context) as reader:
+    with options.kube.reader() as reader:
         if run.authorizer is None and run.requester.user is not None:
             run = replace(run, authorizer=reader)
         with counting() as advance:
-            report = ClusterScan(reader, options, run).run(advance)
+            report = scan(reader, options, run, advance)
     for text in report.unread:
         warn(text)
     write(run.report, report.checked, report.tally)
     if run.report.form == "text":
-        for note in _notes(report.left_out, report.idle):
-            click.echo(note, err=True)
+        if report.left_out:
+            objects = counted(report.left_out, "object")
+            note = "skipped: the same policies check their owners (--owned checks them too)"
+            click.echo(f"{objects} {note}", err=True)
+        if report.idle:
+            idle = few(report.idle, _NAMED)
+            click.echo(f"policies that match no CREATE request in this scan: {idle}", err=True)
     if report.tally.fails(run.report.fail_on):
         return 1
     return INCOMPLETE if report.unread else 0
 
 
-def _notes(left_out: int, idle: list[str]) -> Iterator[str]:
-    """Yield what the summary does not show: skipped objects and policies without effect."""
-    if left_out:
-        objects = counted(left_out, "object")
-        yield f"{objects} skipped: the same policies check their owners (--owned checks them too)"
-    if idle:
-        yield f"policies that match no CREATE request in this scan: {few(idle, _NAMED)}"
-
-
 _OPTIONS = (
-    click.option(
-        "--cluster",
-        is_flag=True,
-        help="Check the objects in a cluster instead of PATHS. The cluster is only read.",
+    option(
+        "--cluster", "Check the objects in a cluster instead of PATHS. The cluster is only read."
     ),
-    KUBECONFIG,
-    CONTEXT,
-    click.option(
-        "-n",
-        "--namespace",
-        "namespaces",
-        multiple=True,
-        metavar="NAME",
-        help="Set the namespace of objects that name none. With --cluster: check only the objects "
+    kubeconfig_options,
+    option(
+        "-n, --namespace NAME...",
+        "Set the namespace of objects that name none. With --cluster: check only the objects "
         "in this namespace; may be repeated.  [default: default]",
+        to="scanned",
     ),
-    click.option(
+    option(
         "--owned",
-        is_flag=True,
-        help="Also check controller-created objects (ReplicaSets, Pods) whose owner the same "
+        "Also check controller-created objects (ReplicaSets, Pods) whose owner the same "
         "policy already checks.",
     ),
 )

@@ -2,6 +2,7 @@
 Changes nothing in the cluster.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -11,13 +12,9 @@ from policyd.cli.apply.checked import FAIL_ON, ApplyRun, ClusterOptions, ReportO
 from policyd.cli.apply.checking import ManifestOptions, check_manifests
 from policyd.cli.apply.cluster import cluster_options, scan_cluster
 from policyd.cli.apply.output import FORMATS
-from policyd.cli.shared.authorizer import authorizer_option
+from policyd.cli.shared.authorizer import AUTHORIZER
 from policyd.cli.shared.manifests import Requester
-from policyd.cli.shared.namespaces import (
-    NAMESPACE_ANNOTATIONS,
-    NAMESPACE_LABELS,
-    NamespaceOptions,
-)
+from policyd.cli.shared.namespaces import namespace_options
 from policyd.cli.shared.output import format_option
 from policyd.cli.shared.policy_options import (
     echo_unbound,
@@ -34,7 +31,9 @@ from policyd.cli.shared.request import (
     READS,
     RESOURCE,
     USER,
+    requester_group,
 )
+from policyd.cli.shared.settings import grouped, option
 from policyd.cli.shared.version import version_of, version_option
 from policyd.json_types import JSONObject
 from policyd.policy.model.kinds import POLICY_KINDS
@@ -100,72 +99,56 @@ _OF_MANIFESTS = (
 @USER
 @GROUP
 @RESOURCE
-@NAMESPACE_LABELS
-@NAMESPACE_ANNOTATIONS
-@authorizer_option
+@namespace_options
+@AUTHORIZER
 @DEFAULTS
 @enforce_all_option()
 @format_option(
     *FORMATS,
     help="Choose the output format. text is a table; the others are for programs.",
 )
-@click.option(
-    "--diff",
-    is_flag=True,
-    help="Show what mutations change, as a diff (with --format text or json).",
-)
-@click.option(
+@option("--diff", "Show what mutations change, as a diff (with --format text or json).")
+@option(
     "--fail-on",
-    multiple=True,
-    type=click.Choice(FAIL_ON),
-    help="Exit with 1 also if no object is denied. warn: a policy warns. error: a policy could not "
+    "Exit with 1 also if no object is denied. warn: a policy warns. error: a policy could not "
     "be evaluated, but only warns or audits, or its failurePolicy is Ignore. would-deny: an object "
     "is admitted only because of a rollout. May be repeated.",
-)
-@click.option(
-    "--exclude",
-    "excluded",
     multiple=True,
-    metavar="GLOB",
-    help="Skip files whose path, or a directory above them, ends in this pattern; * matches any "
+    type=click.Choice(FAIL_ON),
+)
+@option(
+    "--exclude GLOB...",
+    "Skip files whose path, or a directory above them, ends in this pattern; * matches any "
     "characters, also /. May be repeated.",
+    to="excluded",
 )
-@click.option(
+@option(
     "--skip-no-objects",
-    "skips",
-    is_flag=True,
-    help="Skip files that contain no Kubernetes object also if PATHS names them, as hooks and "
-    "xargs do.",
+    "Skip files that contain no Kubernetes object also if PATHS names them, as hooks and xargs do.",
+    to="skips",
 )
-@click.option(
-    "--changed",
-    is_flag=False,
-    flag_value="HEAD",
-    metavar="[REF]",
-    help="Check only manifests in PATHS (default: the current directory) that differ from this "
+@option(
+    "--changed [REF]",
+    "Check only manifests in PATHS (default: the current directory) that differ from this "
     "commit of git (default: HEAD) or are untracked. The others only describe the cluster, as "
     "Namespaces and CustomResourceDefinitions do.",
+    is_flag=False,
+    flag_value="HEAD",
 )
-@click.option(
-    "--output-dir",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Write the files that mutations change to files of the same names in this directory. "
+@option(
+    "--output-dir DIR",
+    "Write the files that mutations change to files of the same names in this directory. "
     "Comments and formatting are kept where possible.",
 )
-@click.option(
+@option(
     "--mutated",
-    is_flag=True,
-    help="Print all manifests, as mutated, to standard output, for a pipe or as a Helm "
+    "Print all manifests, as mutated, to standard output, for a pipe or as a Helm "
     "post-renderer; the report goes to standard error. Prints nothing if the exit status is not 0.",
 )
-@click.option(
-    "-v",
-    "--verbose",
-    is_flag=True,
-    help="List admitted objects too (with --format text or --cluster).",
-)
+@option("-v, --verbose", "List admitted objects too (with --format text or --cluster).")
 @cluster_options
+@grouped("manifests", ManifestOptions)
+@requester_group
 @version_option(of_cluster=f"the cluster's with --cluster, else {NEWEST}")
 @click.argument(
     "resources", nargs=-1, metavar="[PATHS]...", type=click.Path(path_type=Path, allow_dash=True)
@@ -173,29 +156,16 @@ _OF_MANIFESTS = (
 def command(
     *,
     paths: tuple[Path, ...],
-    operation: str | None,
-    old: tuple[Path, ...],
-    user: str | None,
-    groups: tuple[str, ...],
-    namespace_labels: dict[str, str] | None,
-    namespace_annotations: dict[str, str] | None,
-    reads: tuple[Path, ...],
+    manifests: ManifestOptions,
+    scan: ClusterOptions,
+    requester: Requester,
     authorizer: Authorizer | None,
-    defaults: bool,
     enforce_all: bool,
     form: str,
     diff: bool,
     fail_on: tuple[str, ...],
-    excluded: tuple[str, ...],
-    skips: bool,
-    changed: str | None,
-    output_dir: Path | None,
-    mutated: bool,
     verbose: bool,
-    scan: ClusterOptions,
-    resource: str | None,
     version: KubernetesVersion | None,
-    resources: tuple[Path, ...],
 ) -> None:
     """Check manifests offline, or scan a live cluster, and list what your policies find.
 
@@ -212,41 +182,29 @@ def command(
     --user is given.
     """
     cluster = scan if scan.cluster else None
-    options = ManifestOptions(
-        resources if resources or changed is None else (Path(),),
-        old,
-        excluded,
-        NamespaceOptions(namespace_labels, namespace_annotations),
-        output_dir,
-        mutated,
-        defaults,
-        skips,
-        changed,
-        reads,
-    )
     if cluster is None:
-        _require_manifests(options, form, diff=diff)
-    elif operation or resource or options.given:
+        _require_manifests(manifests, form, diff=diff)
+    elif requester.operation or requester.resource or manifests.given:
         raise click.UsageError(_OF_MANIFESTS)
-    version = version or (version_of(cluster.kubeconfig, cluster.context) if cluster else NEWEST)
+    version = version or (version_of(cluster.kube) if cluster else NEWEST)
     sources, found = loaded(paths, version)
     echo_unbound(sources)
     run = ApplyRun(
         sources,
         found.enforced if enforce_all else found,
         authorizer,
-        Requester(operation, user, groups, scan.default_namespace, resource),
-        ReportOptions(form, _rules(sources), fail_on, diff, verbose, err=mutated),
+        replace(requester, namespace=scan.default_namespace),
+        ReportOptions(form, _rules(sources), fail_on, diff, verbose, err=manifests.mutated),
         enforced=enforce_all,
     )
-    raise SystemExit(scan_cluster(cluster, run) if cluster else check_manifests(options, run))
+    raise SystemExit(scan_cluster(cluster, run) if cluster else check_manifests(manifests, run))
 
 
 def _require_manifests(options: ManifestOptions, form: str, *, diff: bool) -> None:
     """Raise click.UsageError for options that do not go together."""
-    if not options.resources:
+    if not options.paths:
         raise click.UsageError("Missing argument 'PATHS...' (or --cluster).")
-    if options.changed is not None and Path("-") in options.resources:
+    if options.changed is not None and Path("-") in options.paths:
         raise click.UsageError("--changed compares files: it cannot read standard input")
     if diff and form not in ("text", "json"):
         raise click.UsageError(f"--diff requires --format text or json, not {form}")

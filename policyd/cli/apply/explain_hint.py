@@ -16,7 +16,7 @@ from policyd.policy.kinds.definitions import definitions_among
 from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.source.loaded_documents import Document
 
-_OWN = ("--format", "--help", "--old")  # not passed on as they are
+_OWN = ("--format", "--help")  # not passed on
 _LABELS = "--namespace-labels"
 
 
@@ -65,9 +65,7 @@ def _options(checked: CheckedObject, context: click.Context) -> list[str]:
         shared = [each for each in parameter.opts if each in theirs]
         if not isinstance(parameter, click.Option) or not shared:
             continue
-        if shared[-1] == "--old" and not checked.updated:
-            continue
-        if shared[-1] in _OWN and shared[-1] != "--old":
+        if shared[-1] in _OWN or (shared[-1] == "--old" and not checked.updated):
             continue
         values = given[name] if parameter.multiple else [given[name]]
         flag = min(shared, key=len) if "-p" in shared else shared[-1]

@@ -8,7 +8,15 @@ import click
 
 from policyd.bounded_text import few, with_field
 from policyd.cli.apply.checked import CheckedObject, ReportOptions, Tally
-from policyd.cli.shared.output import colored_diff, diff_lines, echo_json, shortest, styled
+from policyd.cli.shared.output import (
+    colored_diff,
+    diff_lines,
+    echo_json,
+    fields_json,
+    one_line,
+    shortest,
+    styled,
+)
 from policyd.cli.shared.reports import REPORTS, ReportEntry, ReportLevel, echo_report
 from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
 from policyd.errors import Problem
@@ -69,7 +77,10 @@ def _text(checked: Sequence[CheckedObject], options: ReportOptions) -> None:
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         columns = terminal_width(err=options.err)
         for row in table:
-            click.echo(_row_text(row, widths[:-1], columns), err=options.err)
+            first, *others = map(str.ljust, row, widths[:-1])
+            colour = _COLOURS.get(row[0])
+            shown = styled(first, fg=colour) if colour else first
+            click.echo(table_row((shown, *others), row[-1], columns), err=options.err)
     if options.diff:
         for each in checked:
             for line in colored_diff(_diff(each)):
@@ -79,14 +90,21 @@ def _text(checked: Sequence[CheckedObject], options: ReportOptions) -> None:
 def _rows(checked: CheckedObject, options: ReportOptions) -> Iterator[Row]:
     label = checked.document.label
     for finding in checked.findings:
-        message = _joined(with_field(finding.field, _message(finding)))
+        message = one_line(with_field(finding.field, _message(finding)))
         where = _place(checked, finding.field)
-        yield (_result(finding), label, where, finding.policy or "-", message)
+        erred = finding.error and finding.outcome == "deny"
+        yield (
+            "error" if erred else _WORDS[finding.outcome],
+            label,
+            where,
+            finding.policy or "-",
+            message,
+        )
     for held in checked.admission.held:
         message = f"{held.places} (not applied: {held.rollout})"
         yield ("would mutate", label, _place(checked), held.policy, message)
     for error in checked.admission.ignored:
-        message = _joined(with_field(error.field, error.message))
+        message = one_line(with_field(error.field, error.message))
         yield ("ignored", label, _place(checked, error.field), error.policy, message)
     if options.verbose and checked.admission.allowed:
         names = checked.admission.matched
@@ -100,25 +118,10 @@ def _place(checked: CheckedObject, field: str = "") -> str:
     return ":".join(str(part) for part in place if part)
 
 
-def _result(finding: Violation) -> str:
-    return "error" if finding.error and finding.outcome == "deny" else _WORDS[finding.outcome]
-
-
 def _message(finding: Violation) -> str:
     if not finding.rollout:
         return finding.message
     return f"{finding.message} (not enforced: {finding.rollout})"
-
-
-def _joined(message: str) -> str:
-    return " ".join(message.split())
-
-
-def _row_text(row: Row, widths: Sequence[int], columns: int | None) -> str:
-    cells = [f"{text:<{width}}" for text, width in zip(row, widths, strict=False)]
-    colour = _COLOURS.get(row[0])
-    first = styled(cells[0], fg=colour) if colour else cells[0]
-    return table_row((first, *cells[1:]), row[-1], columns)
 
 
 def _as_json(checked: CheckedObject, options: ReportOptions) -> JSONObject:
@@ -126,19 +129,13 @@ def _as_json(checked: CheckedObject, options: ReportOptions) -> JSONObject:
     made: dict[str, Any] = {
         **({"file": document.file} if document.file else {}),
         **_line(checked),
-        "apiVersion": document.api_version,
-        "kind": document.kind,
-        "namespace": document.namespace,
-        "name": document.name,
-        "allowed": admission.allowed,
-        "message": admission.message,
-        "code": admission.code,
+        **fields_json(document, "api_version", "kind", "namespace", "name"),
+        **fields_json(admission, "allowed", "message", "code"),
         "policies": admission.matched,
         "findings": [{**asdict(each), **_line(checked, each.field)} for each in checked.findings],
         "ignored": [{**each._asdict(), **_line(checked, each.field)} for each in admission.ignored],
         "wouldMutate": [each._asdict() for each in admission.held],
-        "warnings": admission.warnings,
-        "patch": admission.patch,
+        **fields_json(admission, "warnings", "patch"),
     }
     if options.diff:
         made["diff"] = "".join(f"{line}\n" for line in _diff(checked))

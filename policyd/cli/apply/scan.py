@@ -3,17 +3,15 @@
 Only objects with findings are kept. Nothing is written to the cluster.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from policyd.admission.engine import Webhook
+from policyd.admission.lookups.params import LookedUpParams
 from policyd.cli.apply.checked import ApplyRun, CheckedObject, ClusterOptions, Tally
 from policyd.cli.shared.terminal.progress import Advance
 from policyd.cluster.listing import ApiReader
 from policyd.cluster.scanned_reads import ScannedReads
-from policyd.cluster.scanning import ParamReader, Scan, ScannedObject, looked_up
-from policyd.json_types import JSONObject
+from policyd.cluster.scanning import ParamReader, Scan, ScannedObject
 from policyd.offline.admitting import Admission, Admitter
 from policyd.offline.fields import FieldFinder
 from policyd.policy.compile.compiled import CompiledPolicy
@@ -39,75 +37,69 @@ class ScanReport:
     left_out: int = 0
 
 
-class ClusterScan:
-    """One pass over a cluster. Each object is checked as if ``requester`` created it. Objects
-    without findings are kept, and changes of mutations found, if ``report`` shows them.
+def scan(
+    reader: ScanReader, options: ClusterOptions, run: ApplyRun, advance: Advance
+) -> ScanReport:
+    """Read and check everything once: each object as if the requester of the run created it.
+    Objects without findings are kept, and changes of mutations found, if the run shows them.
+    Raises ConfigError if the cluster cannot be queried at all.
     """
+    policies, shown = run.policies, run.report
+    bound = [each for each in policies.policies if each.bindings]
+    checked = [each for each in bound if each.validation or (shown.diff and each.mutation)]
+    cluster = Scan(
+        reader,
+        MatchTargets(run.sources, (each.sort_key for each in checked)),
+        user_info=run.requester.user_info,
+        namespaces=options.scanned,
+        owned=options.owned,
+    )
+    admitter = Admitter(
+        policies,
+        run.authorizer,
+        namespaces=cluster.namespaces(),
+        params=LookedUpParams(policies.params, reader.kind, reader.params),
+        reads=ScannedReads(reader, reader.kind),
+        fields=FieldFinder(run.traced),
+    )
+    report = ScanReport(unread=cluster.unread)
+    targets = cluster.start()
+    reached = frozenset[tuple[str, str]]().union(*(target.policies for target in targets))
+    report.idle += sorted({each.name for each in checked if each.sort_key not in reached})
+    for target in targets:
+        for found in cluster.objects(target, advance):
+            if not found.policies:
+                report.left_out += 1
+                continue
+            admission = _admission(admitter, found, mutated=shown.diff)
+            each = CheckedObject(found.document, admission)
+            report.tally.add(each)
+            if each.noted or admission.patch or shown.verbose:
+                report.checked.append(each if admission.patch else each.slim())
+    return report
 
-    def __init__(self, reader: ScanReader, options: ClusterOptions, run: ApplyRun) -> None:
-        policies, self._shown = run.policies, run.report
-        self._webhooks: tuple[Webhook, ...] = ("validate",)
-        self._policies = [each for each in policies.policies if each.bindings and each.validation]
-        if run.report.diff:
-            self._policies += [
-                each for each in policies.policies if each.bindings and each.mutation
-            ]
-        self._scan = Scan(
-            reader,
-            MatchTargets(run.sources, (each.sort_key for each in self._policies)),
-            user_info=run.requester.user_info,
-            namespaces=options.namespaces,
-            owned=options.owned,
-        )
-        self._admitter = Admitter(
-            policies,
-            run.authorizer,
-            namespaces=self._scan.namespaces(),
-            params=looked_up(policies.params, reader),
-            reads=ScannedReads(reader, reader),
-            fields=FieldFinder(run.traced),
-        )
-        self.report = ScanReport(unread=self._scan.unread)
 
-    def run(self, advance: Advance) -> ScanReport:
-        """Read and check everything. Raises ConfigError if the cluster cannot be queried at all."""
-        targets = self._scan.start()
-        reached = frozenset[tuple[str, str]]().union(*(target.policies for target in targets))
-        idle = {each.name for each in self._policies if each.sort_key not in reached}
-        self.report.idle += sorted(idle)
-        for target in targets:
-            for each in self._scan.objects(target, advance):
-                self._check(each)
-        return self.report
+def _admission(admitter: Admitter, found: ScannedObject, *, mutated: bool) -> Admission:
+    """Check an object as it is; if wanted, also find what mutations would change."""
 
-    def _check(self, found: ScannedObject) -> None:
-        keys = found.policies
-        if not keys:
-            self.report.left_out += 1
-            return
-        admission = self._evaluate(found.review, lambda policy: policy.sort_key in keys)
-        checked = CheckedObject(found.document, admission)
-        self.report.tally.add(checked)
-        if checked.noted or admission.patch or self._shown.verbose:
-            self.report.checked.append(checked if admission.patch else checked.slim())
+    def only(policy: CompiledPolicy) -> bool:
+        return policy.sort_key in found.policies
 
-    def _evaluate(self, review: JSONObject, only: Callable[[CompiledPolicy], bool]) -> Admission:
-        """Check the object as it is; if wanted, also find what mutations would change."""
-        admission = self._admitter.admit(review, self._webhooks, only)
-        if not self._shown.diff:
-            return admission
-        changed = self._admitter.admit(review, ("mutate",), only)
-        refused = admission if changed.allowed else changed
-        return replace(
-            admission,
-            allowed=admission.allowed and changed.allowed,
-            message=admission.message or refused.message,
-            code=admission.code or refused.code,
-            violations=(*changed.violations, *admission.violations),
-            warnings=(*changed.warnings, *admission.warnings),
-            ignored=(*changed.ignored, *admission.ignored),
-            held=(*changed.held, *admission.held),
-            matched=tuple(dict.fromkeys((*changed.matched, *admission.matched))),
-            patch=changed.patch,
-            seconds=admission.seconds + changed.seconds,
-        )
+    admission = admitter.admit(found.review, ("validate",), only)
+    if not mutated:
+        return admission
+    changed = admitter.admit(found.review, ("mutate",), only)
+    refused = admission if changed.allowed else changed
+    return replace(
+        admission,
+        allowed=admission.allowed and changed.allowed,
+        message=admission.message or refused.message,
+        code=admission.code or refused.code,
+        violations=(*changed.violations, *admission.violations),
+        warnings=(*changed.warnings, *admission.warnings),
+        ignored=(*changed.ignored, *admission.ignored),
+        held=(*changed.held, *admission.held),
+        matched=tuple(dict.fromkeys((*changed.matched, *admission.matched))),
+        patch=changed.patch,
+        seconds=admission.seconds + changed.seconds,
+    )

@@ -2,14 +2,14 @@
 
 import click
 
-from policyd.cli.shared.groups import TableGroup, by_word, modules_in
+from policyd.cli.shared.groups import TableGroup, modules_in
 
 # Module with the click command ``command``: its line in the help.
 COMMANDS = {
     "core": "Measure your policies in this process, policy by policy.",
     "server": "Measure a running server under load, over TLS.",
 }
-_ELSEWHERE = by_word({("core",): "policies run", ("server",): "http load serve webhook"})
+_ELSEWHERE = {("core",): "policies run", ("server",): "http load serve webhook"}
 _EPILOG = """\
 Run 'policyd bench COMMAND --help' for the options, examples and exit statuses of a command.
 """

@@ -15,23 +15,21 @@ from policyd.benchmark.saved import MeasuredInput, Saved
 from policyd.benchmark.webhook_requests import digest, requests_of
 from policyd.cli.bench.reviews import REVIEWS, read_reviews
 from policyd.cli.bench.saving import SavingOptions, saving_options
-from policyd.cli.shared.authorizer import authorizer_option
-from policyd.cli.shared.output import counted, format_option
+from policyd.cli.shared.authorizer import AUTHORIZER
+from policyd.cli.shared.output import counted, fields_json, format_option
 from policyd.cli.shared.policy_options import loaded, policies_option
-from policyd.cli.shared.settings import OptionValue
+from policyd.cli.shared.settings import option
 from policyd.cli.shared.terminal.progress import counting
 from policyd.cli.shared.terminal.wrapping import aligned
 from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
-from policyd.option_values import positive_duration
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
 from policyd.versions import KubernetesVersion
 
 NAME = "core"
-_COUNTS = ("webhook", "calls", "matched", "denied", "errors")
 _DOES = {"validate": "validation", "mutate": "mutation"}
 _EPILOG = """\b
 Examples:
@@ -56,23 +54,19 @@ policy is invalid, or another measurement cannot be compared, 130 after Ctrl-C.
 
 @click.command(NAME, epilog=_EPILOG)
 @policies_option("Measure the policies in this file or directory; may be repeated.")
-@click.option(
-    "--rounds",
+@option(
+    "--rounds NUMBER",
+    "Measure everything this many times, one after the other.",
     type=click.IntRange(FEWEST),
     default=30,
-    show_default=True,
-    metavar="NUMBER",
-    help="Measure everything this many times, one after the other.",
 )
-@click.option(
-    "--duration",
-    type=OptionValue("DURATION", positive_duration),
+@option(
+    "--duration DURATION",
+    f"Stop measuring after this time, if there were {FEWEST} rounds.",
     default="1m",
-    show_default=True,
-    help=f"Stop measuring after this time, if there were {FEWEST} rounds.",
 )
 @saving_options
-@authorizer_option
+@AUTHORIZER
 @format_option("text", "json")
 @REVIEWS
 @version_option()
@@ -154,16 +148,14 @@ def _details(found: CoreMeasurement, rows: _Rows) -> JSONObject:
     return {
         "webhooks": [
             {
-                **{name: getattr(each, name) for name in _COUNTS},
+                **fields_json(each, "webhook", "calls", "matched", "denied", "errors"),
                 "policies": [
                     {
-                        "name": row.policy.name,
-                        "kind": row.policy.kind,
+                        **fields_json(row.policy, "name", "kind"),
                         "file": row.policy.source,
                         "matched": row.matched,
                         "micros": None if row.micros is None else row.micros.median,
-                        "share": row.share,
-                        "units": row.units,
+                        **fields_json(row, "share", "units"),
                     }
                     for row in rows[each.webhook]
                 ],

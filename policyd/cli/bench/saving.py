@@ -4,6 +4,7 @@ prints. Measures nothing.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from math import inf
 from pathlib import Path
 
 import click
@@ -12,7 +13,7 @@ from policyd.benchmark import saved
 from policyd.benchmark.figures import FigureChange, change
 from policyd.benchmark.saved import Saved
 from policyd.cli.shared.output import counted, echo_json, styled
-from policyd.cli.shared.settings import FILE, PERCENT, OptionValue, grouped, percentage
+from policyd.cli.shared.settings import PERCENT, OptionValue, grouped, option, percentage
 from policyd.cli.shared.terminal.wrapping import aligned
 from policyd.errors import ConfigError
 
@@ -52,7 +53,8 @@ class SavingOptions:
         if self.save is not None:
             now.write(self.save)
         changes = [] if former is None else _changes(now, former)
-        slower = [each.name for each in changes if self._is_slower(each)]
+        most = inf if self.threshold is None else self.threshold
+        slower = [each.name for each in changes if each.slower_than(most)]
         if form == "json":
             compared = {
                 "file": str(self.compare),
@@ -68,9 +70,6 @@ class SavingOptions:
             for line in self._compared(now, former, changes, slower):
                 click.echo(line)
         return bool(slower)
-
-    def _is_slower(self, found: FigureChange) -> bool:
-        return self.threshold is not None and found.slower_than(self.threshold)
 
     def _compared(
         self, now: Saved, former: Saved, changes: Sequence[FigureChange], slower: Sequence[str]
@@ -106,21 +105,16 @@ def _changes(now: Saved, former: Saved) -> list[FigureChange]:
 
 
 _OPTIONS = (
-    click.option(
-        "--save",
-        type=FILE,
-        help="Save the measurement in this file (JSON), for --compare.",
+    option("--save FILE", "Save the measurement in this file (JSON), for --compare."),
+    option(
+        "--compare FILE",
+        "Print how many times as long everything takes as in this saved measurement.",
     ),
-    click.option(
-        "--compare",
-        type=FILE,
-        help="Print how many times as long everything takes as in this saved measurement.",
-    ),
-    click.option(
+    option(
         "--threshold",
-        type=OptionValue(PERCENT, lambda text: percentage(text) / 100),
-        help="With --compare: exit with status 1 if anything is slower by more than this, such as "
+        "With --compare: exit with status 1 if anything is slower by more than this, such as "
         "10%, and its interval excludes less.",
+        type=OptionValue(PERCENT, lambda text: percentage(text) / 100),
     ),
 )
 saving_options = grouped("saving", SavingOptions, _OPTIONS)

@@ -17,7 +17,7 @@ from policyd.benchmark.webhook_requests import WebhookRequest, digest
 from policyd.cli.bench.reviews import REVIEWS, ReviewsToMeasure, read_reviews
 from policyd.cli.bench.saving import SavingOptions, saving_options
 from policyd.cli.shared.output import counted, format_option
-from policyd.cli.shared.settings import FILE, OptionValue, grouped
+from policyd.cli.shared.settings import OptionValue, grouped, option
 from policyd.cli.shared.terminal.progress import counting
 from policyd.cli.shared.terminal.wrapping import aligned
 from policyd.defaulting.defaults import Defaults
@@ -70,59 +70,40 @@ def _target(
 
 
 _TARGET = (
-    click.option(
+    option(
         "--server",
+        "Load the server at this URL, such as https://127.0.0.1:8443.",
         type=OptionValue("URL", option_values.https_url),
         required=True,
-        help="Load the server at this URL, such as https://127.0.0.1:8443.",
     ),
-    click.option(
-        "--ca-file",
-        type=FILE,
-        help="Trust these CA certificates (PEM).  [default: the system's]",
+    option("--ca-file FILE", "Trust these CA certificates (PEM).  [default: the system's]"),
+    option("--insecure", "Do not verify the server's certificate."),
+    option(
+        "--client-cert FILE",
+        "Show this certificate (PEM) to a server that accepts known clients only.",
     ),
-    click.option("--insecure", is_flag=True, help="Do not verify the server's certificate."),
-    click.option(
-        "--client-cert",
-        type=FILE,
-        help="Show this certificate (PEM) to a server that accepts known clients only.",
-    ),
-    click.option(
-        "--client-key",
-        type=FILE,
-        help="Read its private key here.  [default: the file of --client-cert]",
-    ),
+    option("--client-key FILE", "Read its private key here.  [default: the file of --client-cert]"),
 )
 
 
 @click.command(NAME, epilog=_EPILOG)
 @grouped("target", _target, _TARGET)
-@click.option(
-    "--connections",
+@option(
+    "--connections NUMBER",
+    "Keep this many connections open.",
     type=click.IntRange(1, 1000),
     default=8,
-    show_default=True,
-    metavar="NUMBER",
-    help="Keep this many connections open.",
 )
-@click.option(
-    "--duration",
-    type=OptionValue("DURATION", option_values.positive_duration),
+@option(
+    "--duration DURATION",
+    f"Measure for this time, in {ROUNDS} rounds, after a warm-up of a tenth of it.",
     default="10s",
-    show_default=True,
-    help=f"Measure for this time, in {ROUNDS} rounds, after a warm-up of a tenth of it.",
 )
-@click.option(
-    "--admin",
-    metavar="URL",
-    help="Read the server's CPU time and policies on its admin port, such as "
-    "http://127.0.0.1:8080.",
+@option(
+    "--admin URL",
+    "Read the server's CPU time and policies on its admin port, such as http://127.0.0.1:8080.",
 )
-@click.option(
-    "--admin-token-file",
-    type=FILE,
-    help="Send the token in this file to the admin port.",
-)
+@option("--admin-token-file FILE", "Send the token in this file to the admin port.")
 @saving_options
 @format_option("text", "json")
 @REVIEWS

@@ -12,10 +12,11 @@ from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.review import decode
 from policyd.cli.compare.report import ComparedRequest, Totals, echo_plan, echo_report
 from policyd.cli.compare.targets import OtherWebhooks, other_options
-from policyd.cli.shared.authorizer import authorizer_option
+from policyd.cli.shared.authorizer import AUTHORIZER
 from policyd.cli.shared.manifests import is_namespace
 from policyd.cli.shared.output import format_option, within
 from policyd.cli.shared.policy_options import enforce_all_option, loaded, policies_option
+from policyd.cli.shared.settings import option
 from policyd.cli.shared.terminal.progress import with_progress
 from policyd.cli.shared.version import version_option
 from policyd.comparison.asking import OtherProduct, answers_to
@@ -58,41 +59,31 @@ is not; 2 if the input is invalid or the other product does not answer at all.
 
 
 @click.command("compare", epilog=_EPILOG)
-@click.option(
+@option(
     "--captures",
+    "Send the AdmissionReviews in this file or directory; - is standard input. May be repeated.",
     multiple=True,
     required=True,
     type=click.Path(path_type=Path, allow_dash=True),
-    help="Send the AdmissionReviews in this file or directory; - is standard input. May be "
-    "repeated.",
 )
 @policies_option("Compare with the policies in this file or directory; may be repeated.")
 @other_options
-@click.option("--yes", is_flag=True, help="Send. Without it, only print what would be sent where.")
-@click.option(
-    "--limit",
+@option("--yes", "Send. Without it, only print what would be sent where.")
+@option(
+    "--limit NUMBER",
+    "Send at most this many reviews, evenly chosen from all.",
     type=click.IntRange(1, 1_000_000),
     default=10_000,
-    show_default=True,
-    metavar="NUMBER",
-    help="Send at most this many reviews, evenly chosen from all.",
 )
-@click.option(
-    "--connections",
+@option(
+    "--connections NUMBER",
+    "Send this many reviews at the same time.",
     type=click.IntRange(1, 32),
     default=4,
-    show_default=True,
-    metavar="NUMBER",
-    help="Send this many reviews at the same time.",
 )
 @enforce_all_option()
-@authorizer_option
-@click.option(
-    "-v",
-    "--verbose",
-    is_flag=True,
-    help="List every request, not one example per rule and outcome.",
-)
+@AUTHORIZER
+@option("-v, --verbose", "List every request, not one example per rule and outcome.")
 @format_option("text", "json")
 @version_option()
 def command(

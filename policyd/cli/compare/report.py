@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import click
 
-from policyd.cli.shared.output import counted, echo_json, styled
+from policyd.cli.shared.output import counted, echo_json, one_line, styled
 from policyd.cli.shared.terminal.wrapping import aligned, echo_wrapped
 from policyd.comparison.comparing import DIFFERENT, OUTCOMES, ComparedRule
 from policyd.comparison.sending import address_of
@@ -92,19 +92,15 @@ def _examples(found: Sequence[ComparedRequest], verbose: bool) -> Iterator[str]:
             rule = each.rule
             what = styled(rule.outcome, fg=_COLOURS.get(rule.outcome, "yellow"))
             yield f"\n{what}  {rule.name}  {each.request} ({each.place})"
-            yield f"  other product: {_one_line(rule.other)}"
+            yield f"  other product: {one_line(rule.other)}"
             if rule.policyd:
-                yield f"  policyd:       {_one_line(rule.policyd)}"
+                yield f"  policyd:       {one_line(rule.policyd)}"
         if not verbose and len(members) > 1:
             yield f"  and {counted(len(members) - 1, 'more request')}: -v lists them"
 
 
 def _key(each: ComparedRequest) -> tuple[int, str]:
     return (OUTCOMES.index(each.rule.outcome), str(each.rule.name))
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _as_json(each: ComparedRequest) -> JSONObject:

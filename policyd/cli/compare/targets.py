@@ -7,11 +7,10 @@ from pathlib import Path
 
 import click
 
-from policyd import option_values
-from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, cluster_reader, kubeconfig_file
-from policyd.cli.shared.manifests import read_manifests
-from policyd.cli.shared.settings import FILE, OptionValue, grouped
-from policyd.cli.webhooks.options import SERVICE, ca_bundle, no_configurations
+from policyd.cli.shared.kubeconfig import Kubeconfig, kubeconfig_options
+from policyd.cli.shared.manifests import is_namespace, read_manifests
+from policyd.cli.shared.settings import grouped, option
+from policyd.cli.webhooks.options import SERVICE, ca_bundle, configurations_among
 from policyd.cli.webhooks.synchronizing import cluster, every
 from policyd.comparison.audited import AuditReports
 from policyd.comparison.sending import Reach, service_of
@@ -40,6 +39,7 @@ class OtherWebhooks:
     ca_file: Path | None
     reach: Reach
     cluster: bool
+    kube: Kubeconfig
 
     def reports(self, stack: ExitStack) -> AuditReports | None:
         """Return the reports in the cluster, which are read until the stack closes; None without
@@ -47,8 +47,7 @@ class OtherWebhooks:
         """
         if not self.cluster:
             return None
-        reader = cluster_reader(self.reach.kubeconfig, self.reach.context)
-        return AuditReports(stack.enter_context(reader))
+        return AuditReports(stack.enter_context(self.kube.reader()))
 
     def webhooks(self) -> tuple[list[Hook], list[JSONObject]]:
         """Return the webhooks, and the Namespaces of the file. Raises ConfigError."""
@@ -57,11 +56,9 @@ class OtherWebhooks:
         path = Path(self.against)
         if self.against == "-" or path.exists():
             documents = read_manifests([path]).required().documents
-            found = [each.raw for each in documents if each.kind in RESOURCES]
-            if not found:
-                raise no_configurations([path])
-            named = [each.raw for each in documents if each.kind == "Namespace" and not each.group]
-            return hooks_of(found), named
+            found = configurations_among(documents, [path])
+            named = [each.raw for each in documents if is_namespace(each)]
+            return hooks_of([each.raw for each in found]), named
         try:
             service: ServiceAddress = SERVICE.convert(self.against, None, None)
         except click.BadParameter as error:
@@ -71,7 +68,7 @@ class OtherWebhooks:
 
     def _of_service(self, service: ServiceAddress) -> list[Hook]:
         """Return the webhooks of the cluster's configurations that call a Service."""
-        with cluster(self.reach.kubeconfig, self.reach.context) as objects:
+        with cluster(self.kube) as objects:
             found = [each for kind in RESOURCES for each in every(objects, kind)]
         hooks = [each for each in hooks_of(found) if service_of(each) == service]
         if not hooks:
@@ -94,48 +91,34 @@ def _other(
     against: str,
     ca_file: Path | None,
     cluster: bool,
-    kubeconfig: Path | None,
-    context: str | None,
+    kube: Kubeconfig,
     timeout: float,
 ) -> OtherWebhooks:
     if against.lower().startswith("http://"):
         raise click.UsageError(f"--against {against}: a webhook is called over https only")
     if ca_file is not None and not against.startswith(_HTTPS):
         raise click.UsageError("--ca-file requires a URL for --against")
-    reach = Reach(kubeconfig_file(kubeconfig), context, timeout)
-    return OtherWebhooks(against, ca_file, reach, cluster)
+    reach = Reach(kube.file, kube.context, timeout)
+    return OtherWebhooks(against, ca_file, reach, cluster, kube)
 
 
 other_options = grouped(
     "other",
     _other,
     (
-        click.option(
-            "--against",
-            required=True,
-            metavar="CONFIG|URL|SERVICE",
-            help="Compare with these webhooks: a file of webhook configurations (- is standard "
+        option(
+            "--against CONFIG|URL|SERVICE",
+            "Compare with these webhooks: a file of webhook configurations (- is standard "
             "input), the https URL of a validating webhook, or a Service, NAMESPACE/NAME[:PORT], "
             "that the configurations of the cluster call.",
+            required=True,
         ),
-        click.option(
-            "--ca-file",
-            type=FILE,
-            help="Trust these CA certificates (PEM) for a URL.  [default: the system's]",
+        option(
+            "--ca-file FILE",
+            "Trust these CA certificates (PEM) for a URL.  [default: the system's]",
         ),
-        click.option(
-            "--cluster",
-            is_flag=True,
-            help="Read what Kyverno only audits from its reports in the cluster.",
-        ),
-        KUBECONFIG,
-        CONTEXT,
-        click.option(
-            "--timeout",
-            type=OptionValue("DURATION", option_values.positive_duration),
-            default="10s",
-            show_default=True,
-            help="Wait this long for each answer.",
-        ),
+        option("--cluster", "Read what Kyverno only audits from its reports in the cluster."),
+        kubeconfig_options,
+        option("--timeout DURATION", "Wait this long for each answer.", default="10s"),
     ),
 )

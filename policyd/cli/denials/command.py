@@ -11,7 +11,7 @@ import orjson
 from policyd.admin_port import AdminPort
 from policyd.cli.denials.pages import DenialPage, DenialPages, DenialRow, follow
 from policyd.cli.shared.output import echo_json, format_option, styled
-from policyd.cli.shared.settings import FILE
+from policyd.cli.shared.settings import option
 from policyd.cli.shared.terminal.wrapping import echo_wrapped, table_row, terminal_width
 from policyd.http.denials import MOST
 
@@ -33,29 +33,14 @@ cannot be reached, refuses, or is not policyd.
 
 
 @click.command("denials", epilog=_EPILOG)
-@click.option(
-    "--admin",
-    default="http://127.0.0.1:8080",
-    show_default=True,
-    metavar="URL",
-    help="Read the admin port of this server.",
+@option("--admin URL", "Read the admin port of this server.", default="http://127.0.0.1:8080")
+@option("--token-file FILE", "Send the token in this file.")
+@option("-n, --namespace NAME", "Show the denials in this namespace.")
+@option("--policy NAME", "Show the denials of this policy.")
+@option(
+    "--limit NUMBER", "Show this many, the latest ones.", type=click.IntRange(1, MOST), default=MOST
 )
-@click.option(
-    "--token-file",
-    type=FILE,
-    help="Send the token in this file.",
-)
-@click.option("-n", "--namespace", metavar="NAME", help="Show the denials in this namespace.")
-@click.option("--policy", metavar="NAME", help="Show the denials of this policy.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, MOST),
-    default=MOST,
-    show_default=True,
-    metavar="NUMBER",
-    help="Show this many, the latest ones.",
-)
-@click.option("-f", "--follow", "follows", is_flag=True, help="Go on with new ones until Ctrl-C.")
+@option("-f, --follow", "Go on with new ones until Ctrl-C.", to="follows")
 @format_option("text", "json")
 def command(
     *,
@@ -85,7 +70,7 @@ def command(
         echo_wrapped(none_text(page, namespace, policy), err=True)
         return
     rows = table(page.rows)
-    show = row_json if form == "json" else rows.row
+    show = orjson.dumps if form == "json" else rows.row
     try:
         if form == "text":
             click.echo(rows.head())
@@ -102,11 +87,6 @@ _HEAD = ("TIME", "EFFECT", "POLICY", "REQUEST", "USER")
 # The columns that a table has room for before it has any row, and the widest ones.
 _LEAST = (20, 10, 24, 40, 16)
 _MOST = (24, 10, 40, 60, 40)
-
-
-def row_json(row: DenialRow) -> str:
-    """Return a denial as one line."""
-    return orjson.dumps(row).decode()
 
 
 def none_text(page: DenialPage, namespace: str | None, policy: str | None) -> str:

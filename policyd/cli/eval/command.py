@@ -1,7 +1,7 @@
 """``policyd eval``: evaluates CEL expressions against JSON or YAML. Evaluates no policy."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,10 +19,10 @@ from policyd.cel.estimate.cost import estimate
 from policyd.cel.estimate.sizes import measured
 from policyd.cel.types.types import DYN
 from policyd.cli.eval.common import compile_error, declaring, error_text, estimate_text, values_of
-from policyd.cli.shared.authorizer import UserAuthorizer, authorizer_option
-from policyd.cli.shared.output import styled
+from policyd.cli.shared.authorizer import AUTHORIZER, UserAuthorizer
+from policyd.cli.shared.output import answer_lines, styled
 from policyd.cli.shared.request import content, name_of
-from policyd.cli.shared.settings import EXISTING, GROUP_NAME, USER_NAME
+from policyd.cli.shared.settings import GROUP_NAME, USER_NAME, option
 from policyd.cli.shared.values import to_json
 from policyd.cli.shared.version import version_option
 from policyd.errors import BudgetExceeded, CelCompileError, PolicySchemaError
@@ -83,47 +83,31 @@ _AUTHORIZER_HINT = "set the answers of authorizer checks with --authorizer FILE"
 @click.command("eval", epilog=_EPILOG)
 @click.argument("expression", required=False)
 @click.argument("file", required=False, type=click.File("rb"))
-@click.option(
-    "--var",
-    "variables",
-    multiple=True,
-    metavar="NAME=JSON",
-    help="Set a variable; may be repeated.",
-)
-@click.option(
+@option("--var NAME=JSON...", "Set a variable; may be repeated.", to="variables")
+@option(
     "--cost",
-    "with_cost",
-    is_flag=True,
-    help="Also print the cost in Kubernetes' units and the estimate for data of this size.",
+    "Also print the cost in Kubernetes' units and the estimate for data of this size.",
+    to="with_cost",
 )
-@click.option(
-    "--load",
+@option(
+    "--load FILE",
+    "Load `object` from this file; use it to start a session without EXPRESSION.",
     type=click.File("rb"),
-    metavar="FILE",
-    help="Load `object` from this file; use it to start a session without EXPRESSION.",
 )
-@click.option(
-    "--reads",
-    multiple=True,
-    type=EXISTING,
-    help="Read other objects from this file or directory, as the reads of the policies in it, or "
+@option(
+    "--reads PATH...",
+    "Read other objects from this file or directory, as the reads of the policies in it, or "
     "else as lists by resource: reads.ingresses. May be repeated.",
 )
-@click.option(
-    "--jsonl", is_flag=True, help="Read expressions and print values as one JSON object per line."
-)
-@authorizer_option
-@click.option(
-    "--user",
+@option("--jsonl", "Read expressions and print values as one JSON object per line.")
+@AUTHORIZER
+@option(
+    "--user NAME",
+    "Set the user that the authorizer checks.  [default: the user of `request`]",
     type=USER_NAME,
-    help="Set the user that the authorizer checks.  [default: the user of `request`]",
 )
-@click.option(
-    "--group",
-    "groups",
-    multiple=True,
-    type=GROUP_NAME,
-    help="Add a group of the user; may be repeated.",
+@option(
+    "--group NAME...", "Add a group of the user; may be repeated.", to="groups", type=GROUP_NAME
 )
 @version_option()
 def command(
@@ -171,10 +155,16 @@ def command(
             return evaluate(text, values, mode=mode, version=version, typing=typing, **options)
 
         defaults: JSONObject = {"expression": expression, "variables": {}, "version": str(version)}
-        _answer_lines(file or sys.stdin.buffer, defaults, evaluated)
+        lines = file or sys.stdin.buffer
+        answer_lines(lines, lambda line: _answer_line(line, defaults, evaluated))
         return
     if expression is None:
-        _run_session(given, user_authorizer, version)
+        if not sys.stdin.isatty():
+            raise click.UsageError("Missing argument 'EXPRESSION' (or --jsonl).")
+        from policyd.cli.eval.repl import repl
+        from policyd.cli.eval.session import Session
+
+        repl(Session(given, user_authorizer, version=version))
         return
     expression = encodable(expression)  # Go reads bytes that are not UTF-8 in the same way
     try:
@@ -186,47 +176,22 @@ def command(
     common: JSONObject = {"user_authorizer": user_authorizer, "version": version, "typing": typing}
     answer = evaluate(expression, given, with_cost=with_cost, **common)
     if "estimate" in answer:
-        click.echo(_cost_text(answer), err=True)
+        limit, estimated = f"{CALL_LIMIT:,} units", answer["estimate"]
+        cost = f"{answer['cost']:,} of {limit}" if "cost" in answer else f"more than {limit}"
+        shown = estimate_text(estimated["min"], estimated["max"])
+        click.echo(f"cost: {cost}; {shown}", err=True)
     if "error" in answer:
-        click.echo(_failure(answer, expression, given, user_authorizer, version), err=True)
+        failure = error_text(answer["error"])
+        if "cost" in answer:  # no limit ended the evaluation: show the place of the error
+            from policyd.cli.eval.session import Session  # which traces
+
+            session = Session(given, user_authorizer, version=version)
+            failure = "\n".join(session.answer(expression))
+        click.echo(failure, err=True)
         if user_authorizer is None and _NO_AUTHORIZER in answer["error"]:
             click.echo(f"  {styled('hint', fg='cyan')}: {_AUTHORIZER_HINT}", err=True)
         raise SystemExit(1)
     click.echo(json_bytes(answer["value"]))
-
-
-def _failure(
-    answer: JSONObject,
-    expression: str,
-    given: JSONObject,
-    user_authorizer: UserAuthorizer | None,
-    version: KubernetesVersion,
-) -> str:
-    """Return an error, with its place in the expression unless a limit ended the evaluation."""
-    if "cost" not in answer:
-        return error_text(answer["error"])
-    from policyd.cli.eval.session import Session  # which traces
-
-    return "\n".join(Session(given, user_authorizer, version=version).answer(expression))
-
-
-def _run_session(
-    given: JSONObject, user_authorizer: UserAuthorizer | None, version: KubernetesVersion
-) -> None:
-    """Start an interactive session, if standard input is a terminal."""
-    if not sys.stdin.isatty():
-        raise click.UsageError("Missing argument 'EXPRESSION' (or --jsonl).")
-    from policyd.cli.eval.repl import repl
-    from policyd.cli.eval.session import Session
-
-    repl(Session(given, user_authorizer, version=version))
-
-
-def _cost_text(answer: JSONObject) -> str:
-    limit = f"{CALL_LIMIT:,} units"
-    cost = f"{answer['cost']:,} of {limit}" if "cost" in answer else f"more than {limit}"
-    estimated = answer["estimate"]
-    return f"cost: {cost}; {estimate_text(estimated['min'], estimated['max'])}"
 
 
 def _variable(text: str) -> tuple[str, Any]:
@@ -239,23 +204,10 @@ def _variable(text: str) -> tuple[str, Any]:
         raise click.BadParameter(str(error), param_hint="--var") from None
 
 
-def _answer_lines(
-    lines: Iterable[bytes], defaults: JSONObject, evaluated: Callable[..., JSONObject]
-) -> None:
-    """Write one answer per line and flush it: another program may wait for it. ``defaults``: of the
-    fields of a line.
-    """
-    for line in lines:
-        if not line.strip():
-            continue
-        answer = _answer_line(line, defaults, evaluated)
-        sys.stdout.buffer.write(json_bytes(answer) + b"\n")
-        sys.stdout.buffer.flush()
-
-
 def _answer_line(
     line: bytes, defaults: JSONObject, evaluated: Callable[..., JSONObject]
 ) -> JSONObject:
+    """Return the answer to a line; ``defaults``: of its fields."""
     try:
         message = orjson.loads(line)
     except orjson.JSONDecodeError as error:

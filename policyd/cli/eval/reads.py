@@ -8,7 +8,6 @@ from policyd.errors import ConfigError
 from policyd.json_types import JSONObject, object_in
 from policyd.policy.compile.compiler import compile_strict
 from policyd.policy.compile.params import KnownReads
-from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.compile.reads.compiled_reads import CompiledRead, compiled_read
 from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.model.reads import ANY, PolicyRead
@@ -34,7 +33,8 @@ def read_variables(
     sources = load(paths, version=version)
     policies = compile_strict(sources)
     found: dict[str, CompiledRead] = {}
-    for read in _declared(policies) or _listed(sources, policies.mapper):
+    declared = [read for policy in policies.policies for read in policy.reads]
+    for read in declared or _listed(sources, policies.mapper):
         if found.setdefault(read.name, read) != read:
             raise ConfigError(
                 f"--reads: there are different reads.{read.name}: give one policy that declares it"
@@ -44,10 +44,6 @@ def read_variables(
     return {
         f"reads.{name}": known.table(read).shown_to(request) for name, read in sorted(found.items())
     }
-
-
-def _declared(policies: CompiledPolicySet) -> list[CompiledRead]:
-    return [read for policy in policies.policies for read in policy.reads]
 
 
 def _listed(sources: Sources, mapper: ResourceMapper) -> Iterator[CompiledRead]:

@@ -5,7 +5,7 @@ library's readline. Evaluates nothing itself.
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -31,7 +31,8 @@ _OPEN, _CLOSE = "([{", ")]}"
 
 def repl(session: Session) -> None:
     """Read, evaluate and print until :quit or the end of the input."""
-    session.fit(shutil.get_terminal_size((100, 24)).columns)
+    # The width of the terminal, up to what is easy to read.
+    session.width = min(120, shutil.get_terminal_size((100, 24)).columns)
     readline = _readline()
     history = history_file()
     if readline is not None:
@@ -162,18 +163,15 @@ def completions(line: str, session: Session) -> list[str]:
     found = _PARTIAL.search(line)
     partial = found.group() if found else ""
     before = line[: len(line) - len(partial)]
+    names: Iterable[str]
     if before.endswith(".?"):
         names = _members(_chain(before[:-2]), session, fields_only=True)
     elif before.endswith("."):
         names = _members(_chain(before[:-1]), session)
     else:
-        names = _globals(session)
+        known = (*ROOTS, *session.variables, *_LITERALS, *TYPE_NAMES, "has(")
+        names = (*known, *_functions()[""])
     return sorted({name for name in names if name.startswith(partial)})
-
-
-def _globals(session: Session) -> Iterator[str]:
-    yield from (*ROOTS, *session.variables, *_LITERALS, *TYPE_NAMES, "has(")
-    yield from _functions()[""]
 
 
 def _members(base: str, session: Session, *, fields_only: bool = False) -> Iterator[str]:

@@ -55,10 +55,6 @@ class Session:
         self.version = version
         self._user_authorizer = user_authorizer
 
-    def fit(self, columns: int) -> None:
-        """Use the width of a terminal, up to what is easy to read."""
-        self.width = min(120, columns)
-
     def answer(self, line: str) -> Lines:
         """Answer an expression, or a command that begins with a colon."""
         text = encodable(line.strip())  # as an argument of the command
@@ -139,7 +135,7 @@ class Session:
             yield error_text(value.message)
             return
         self.variables[name] = value
-        yield f"{name} = {shown(value, self.width - len(name) - 3)}"
+        yield self._named(name)
 
     def _load(self, text: str) -> Lines:
         file, _, name = text.partition(" ")
@@ -148,14 +144,17 @@ class Session:
             yield error_text("expected :load FILE [NAME]")
             return
         self.variables[name] = read_one(Path(file).expanduser().read_bytes(), file)
-        yield f"{name} = {shown(self.variables[name], self.width - len(name) - 3)}"
+        yield self._named(name)
 
     def _vars(self, _: str) -> Lines:
         for name in (*ROOTS, *sorted(set(self.variables) - set(ROOTS))):
             if name in self.variables:
-                yield f"{name} = {shown(self.variables[name], self.width - len(name) - 3)}"
+                yield self._named(name)
         unset = [name for name in ROOTS if name not in self.variables]
         yield styled(f"null: {', '.join(unset)}", dim=True)
+
+    def _named(self, name: str) -> str:
+        return f"{name} = {shown(self.variables[name], self.width - len(name) - 3)}"
 
     def _help(self, _: str) -> Lines:
         yield "Enter a CEL expression. Tab completes; an open bracket continues on the next line,"

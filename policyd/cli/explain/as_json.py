@@ -7,6 +7,7 @@ from policyd._core.values.errors import CelError
 from policyd.admission.decision import Finding
 from policyd.cel.trace.steps import Step, Steps
 from policyd.cli.explain.reads import reads_json
+from policyd.cli.shared.output import fields_json
 from policyd.cli.shared.values import to_json
 from policyd.json_types import JSONObject
 from policyd.offline.fields import field_of
@@ -18,8 +19,7 @@ def stories_json(stories: Sequence[WebhookStory]) -> JSONObject:
     """Return ``{allowed, webhooks: [{webhook, response, policies}]}``."""
     webhooks = [
         {
-            "webhook": story.webhook,
-            "response": story.response,
+            **fields_json(story, "webhook", "response"),
             "policies": [_policy(each) for each in story.policies],
         }
         for story in stories
@@ -30,16 +30,14 @@ def stories_json(stories: Sequence[WebhookStory]) -> JSONObject:
 def _policy(story: PolicyStory) -> JSONObject:
     line, _ = story.document.place("metadata.name")
     made: JSONObject = {
-        "name": story.policy.name,
-        "kind": story.policy.kind,
+        **fields_json(story.policy, "name", "kind"),
         "file": story.document.file,
         "line": line,
-        "outcome": story.outcome,
-        "matched": story.matched,
+        **fields_json(story, "outcome", "matched"),
         "match": _reason(story.reason),
         "findings": [_finding(each, each.field) for each in story.findings],
         "ignored": [_finding(each, each.field) for each in story.ignored],
-        "exceptions": list(story.exceptions),
+        "exceptions": story.exceptions,
         "bindings": [{"name": name, **_reason(each)} for name, each in story.bindings],
         "params": [{"binding": name, "found": count} for name, count in story.params],
         "reads": reads_json(story.reads),
@@ -54,29 +52,23 @@ def _policy(story: PolicyStory) -> JSONObject:
 
 
 def _reason(reason: MatchReason) -> JSONObject:
-    return {each: getattr(reason, each) for each in ("applies", "place", "text", "more")}
+    return fields_json(reason, "applies", "place", "text", "more")
 
 
 def _finding(finding: Finding, field: str) -> JSONObject:
-    names = ("message", "reason", "index", "actions", "error")
     optional = ("rollout",) if finding.rollout else ()
-    return {**{each: getattr(finding, each) for each in (*names, *optional)}, "field": field}
+    names = ("message", "reason", "index", "actions", "error", *optional)
+    return {**fields_json(finding, *names), "field": field}
 
 
 def _visit(visit: Visit) -> JSONObject:
     return {
-        "binding": visit.binding,
-        "actions": list(visit.actions),
-        "asPod": visit.as_pod,
-        "again": visit.again,
-        "param": visit.param,
+        **fields_json(visit, "binding", "actions", "as_pod", "again", "param"),
         "lifted": sorted(visit.lifted),
         "expressions": [_steps(each) for each in visit.expressions],
         "mutations": [
             {
-                "index": each.index,
-                "kind": each.kind,
-                "operations": list(each.operations),
+                **fields_json(each, "index", "kind", "operations"),
                 **({"error": each.error} if each.error else {}),
             }
             for each in visit.mutations

@@ -12,7 +12,7 @@ from policyd.admission.engine import Webhook
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.cli.explain.as_json import stories_json
 from policyd.cli.explain.as_text import text
-from policyd.cli.shared.authorizer import authorizer_option
+from policyd.cli.shared.authorizer import AUTHORIZER
 from policyd.cli.shared.manifests import place_of
 from policyd.cli.shared.output import echo_json, format_option, styled
 from policyd.cli.shared.policy_options import (
@@ -24,12 +24,12 @@ from policyd.cli.shared.policy_options import (
     require_policies,
 )
 from policyd.cli.shared.request import (
-    GivenReview,
     RequestOptions,
     echo_unfit,
     read_source,
     request_options,
 )
+from policyd.cli.shared.settings import option
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.shared.tree import TreeStyle, readable_width
 from policyd.cli.shared.version import version_option
@@ -79,22 +79,20 @@ _WIDEST = 120
 
 @click.command("explain", epilog=_EPILOG)
 @policies_option()
-@click.option(
-    "--policy",
-    "only",
-    metavar="NAME",
+@option(
+    "--policy NAME",
+    "Explain only this policy, in full detail.",
+    to="only",
     shell_complete=policy_names,
-    help="Explain only this policy, in full detail.",
 )
-@click.option(
+@option(
     "--webhook",
+    "Choose the webhook to explain. both mutates, then validates the result, as in a cluster.",
     type=click.Choice(list(_WEBHOOKS)),
     default="both",
-    show_default=True,
-    help="Choose the webhook to explain. both mutates, then validates the result, as in a cluster.",
 )
 @request_options
-@authorizer_option
+@AUTHORIZER
 @enforce_all_option()
 @format_option(
     "text",
@@ -160,7 +158,8 @@ def command(
             echo_json({**(each.place if len(given) > 1 else {}), **stories_json(stories)})
             continue
         if len(given) > 1:
-            click.echo(("\n" if number else "") + _heading(each))
+            line = f"== {place_of(each.document)} {each.document.label} ==" if each.document else ""
+            click.echo(("\n" if number else "") + (line and styled(line, bold=True)))
         style = TreeStyle(readable_width(_WIDEST), everything)
         sent = each.review.get("request") or {}
         echo_wrapped(
@@ -176,9 +175,3 @@ def _errors(stories: Iterable[WebhookStory]) -> Iterator[tuple[list[str], str]]:
     for policy in (policy for story in stories for policy in story.policies):
         for visit in policy.visits:
             yield from (([policy.policy.name], each.error) for each in visit.mutations)
-
-
-def _heading(given: GivenReview) -> str:
-    """Return the line above the explanation of one of several objects: its place and name."""
-    document = given.document
-    return styled(f"== {place_of(document)} {document.label} ==", bold=True) if document else ""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from policyd._core.values.errors import CelError
 from policyd.admission.lookups.recorded_reads import SeenRead
 from policyd.bounded_text import few
-from policyd.cli.shared.output import counted, styled
+from policyd.cli.shared.output import counted, fields_json, styled
 from policyd.cli.shared.values import cut
 from policyd.json_types import JSONObject, object_in
 from policyd.policy.compile.reads.compiled_reads import CompiledRead
@@ -37,10 +37,7 @@ def reads_json(reads: _Seen) -> list[JSONObject]:
     """Return ``{name, apiVersion, kind, namespace, key}`` of each read, and its objects."""
     return [
         {
-            "name": read.name,
-            "apiVersion": read.api_version,
-            "kind": read.kind,
-            "namespace": read.namespace,
+            **fields_json(read, "name", "api_version", "kind", "namespace"),
             "key": read.key_text,
             **_found(seen),
         }

@@ -1,6 +1,7 @@
 """The evaluation of one policy under one binding and param, as lines. Evaluates nothing."""
 
 from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass
 
 from policyd.admission.decision import Finding
 from policyd.bounded_text import with_field
@@ -15,20 +16,24 @@ from policyd.offline.stories import Applied, PolicyStory, Visit, is_about
 MAX_TREE = 24  # lines per expression, unless everything is shown
 
 
+@dataclass
 class VisitText:
     """One visit; its lines can be read once."""
 
-    def __init__(self, visit: Visit, story: PolicyStory, style: TreeStyle) -> None:
-        self._visit = visit
-        self._story = story
-        self._style = style
-        self._unshown = list(visit.findings)
+    visit: Visit
+    story: PolicyStory
+    style: TreeStyle
+
+    def __post_init__(self) -> None:
+        self._unshown = list(self.visit.findings)
         self._known: dict[str, object] = {}  # variables that were shown already
 
     def lines(self) -> Iterator[str]:
         """Yield what was evaluated, in order, with its results."""
-        visit = self._visit
-        if visit.again and not self._style.everything and not _did(visit):
+        visit = self.visit
+        changed = any(each.operations or each.error for each in visit.mutations)
+        acted = changed or visit.findings or visit.ignored
+        if visit.again and not self.style.everything and not acted:
             yield "  reinvoked because the object changed: no further changes"
             return
         yield from self._head()
@@ -41,17 +46,17 @@ class VisitText:
             yield from self._applied(applied)
         for finding in self._unshown:
             word = styled("error" if finding.error else "fails", fg="red")
-            yield f"  {word}: {self._text(finding)}{unenforced(finding, self._story)}"
+            yield f"  {word}: {self._text(finding)}{unenforced(finding, self.story)}"
         for finding in visit.ignored:
             yield f"  {styled('ignored (failurePolicy)', fg='yellow')}: {self._text(finding)}"
 
     def _head(self) -> Iterator[str]:
-        visit, heads = self._visit, []
+        visit, heads = self.visit, []
         if visit.again:
             heads.append("reinvoked because the object changed")
         if visit.as_pod:
             heads.append("checked as the Pod of the template")
-        if isinstance(visit.param, dict) and self._story.policy.param_kind is not None:
+        if isinstance(visit.param, dict) and self.story.policy.param_kind is not None:
             heads.append(f"with params {_name_of(visit.param)}")
         if heads:
             named = f"binding {visit.binding}: " if visit.binding else ""
@@ -59,7 +64,7 @@ class VisitText:
 
     def _expression(self, each: Steps, findings: list[Finding]) -> Iterator[str]:
         """Yield a line for a true expression, a tree for a false or failed one."""
-        root, quiet = each.root, not self._style.everything
+        root, quiet = each.root, not self.style.everything
         tested = each.label.startswith(("spec.validations", "spec.matchConditions"))
         tested = tested and each.label.endswith("].expression")
         if quiet and not root.failed and each.label.endswith("messageExpression"):
@@ -73,9 +78,12 @@ class VisitText:
             mark, colour = ("+", "green") if root.value is True else ("x", "red")
         value = "stopped by a limit"
         if root.state == "done":
-            value = shown(root.value, self._style.width - 40)
-        cost = styled(f"(cost {root.cost}{self._lifted(each)})", dim=True)
-        name = title(each, self._story)
+            value = shown(root.value, self.style.width - 40)
+        validation = each.label.startswith("spec.validations")
+        lifted = validation and _index(each.label) in self.visit.lifted
+        exempted = ", exempted by an exception" if lifted else ""
+        cost = styled(f"(cost {root.cost}{exempted})", dim=True)
+        name = title(each, self.story)
         yield f"  {styled(mark, fg=colour, bold=True)} {name} = {value}  {cost}"
         for finding in findings:
             if not finding.error:
@@ -85,16 +93,11 @@ class VisitText:
         yield from self._tree(each)
 
     def _message(self, finding: Finding) -> str:
-        why = unenforced(finding, self._story)
+        why = unenforced(finding, self.story)
         return f"      {styled('message', bold=True)}: {self._text(finding)}{why}"
 
     def _text(self, finding: Finding) -> str:
-        return with_field(field_of(finding, self._visit), finding.message)
-
-    def _lifted(self, each: Steps) -> str:
-        validation = each.label.startswith("spec.validations")
-        lifted = validation and _index(each.label) in self._visit.lifted
-        return ", exempted by an exception" if lifted else ""
+        return with_field(field_of(finding, self.visit), finding.message)
 
     def _tree(self, each: Steps) -> Iterator[str]:
         """Yield the source of an expression, its subexpressions and the variables it computed."""
@@ -107,21 +110,21 @@ class VisitText:
             if name not in self._known or self._known[name] != variable.value
         }
         self._known |= {name: variable.value for name, variable in each.variables}
-        lines = list(tree(_without(each.root.children, computed), 3, self._style))
+        lines = list(tree(_without(each.root.children, computed), 3, self.style))
         for name, variable in computed.items():
-            lines.append(f"      {value_line(name, variable, 3, self._style)}")
-            source = cut(" ".join(variable.text.split()), self._style.width - 12)
+            lines.append(f"      {value_line(name, variable, 3, self.style)}")
+            source = cut(" ".join(variable.text.split()), self.style.width - 12)
             lines.append(styled(f"        | {source}", dim=True))
-            lines += tree(_without(variable.children, computed), 4, self._style)
-        most = len(lines) if self._style.everything else MAX_TREE
+            lines += tree(_without(variable.children, computed), 4, self.style)
+        most = len(lines) if self.style.everything else MAX_TREE
         yield from lines[:most]
         if len(lines) > most:
             more = len(lines) - most
-            yield f"      … {more} more lines: --policy {self._story.policy.name} shows them"
+            yield f"      … {more} more lines: --policy {self.story.policy.name} shows them"
 
     def _patterns(self) -> Iterator[str]:
         """Yield the results of the patterns that were evaluated."""
-        plan, visit = self._story.policy.validation, self._visit
+        plan, visit = self.story.policy.validation, self.visit
         conditions = [e for e in visit.expressions if e.label.startswith("spec.matchConditions")]
         if (
             plan is None
@@ -146,9 +149,9 @@ class VisitText:
         if applied.error:
             yield f"{head}: {styled('error', fg='red')}: {applied.error}"
             return
-        effect = " (not applied: see rollout)" if self._story.held else ""
+        effect = " (not applied: see rollout)" if self.story.held else ""
         yield f"{head}{effect}" if applied.operations else f"{head} changes nothing"
-        width = self._style.width
+        width = self.style.width
         for operation in applied.operations:
             sign, colour = _SIGNS.get(operation["op"], ("*", "cyan"))
             line = f"{sign} {operation['path']}"
@@ -184,11 +187,6 @@ def unenforced(finding: Finding, story: PolicyStory) -> str:
     if not finding.rollout or story.held:
         return ""
     return styled(f"  (not enforced: {finding.rollout})", dim=True)
-
-
-def _did(visit: Visit) -> bool:
-    changed = any(each.operations or each.error for each in visit.mutations)
-    return bool(changed or visit.findings or visit.ignored)
 
 
 def _name_of(param: JSON) -> str:

@@ -11,6 +11,7 @@ from policyd.cli.export.report import COLOURS, ReportedPolicy, policies_json, re
 from policyd.cli.results import echo_results
 from policyd.cli.shared.output import counted, echo_json, format_option
 from policyd.cli.shared.policy_options import policies_option, policy_names, require_policies
+from policyd.cli.shared.settings import option
 from policyd.cli.shared.version import VERSION
 from policyd.errors import ConfigError
 from policyd.export import exported_policies as export
@@ -57,49 +58,39 @@ policy or an option is invalid.
 
 @click.command("export", epilog=_EPILOG)
 @policies_option()
-@click.option(
+@option(
     "--kubernetes-version",
-    "version",
+    f"Export for API servers of this Kubernetes version ({SPAN}): the versions of APIs and "
+    "what they can evaluate depend on it.",
+    to="version",
     type=VERSION,
     default=NEWEST,
-    help=f"Export for API servers of this Kubernetes version ({SPAN}): the versions of APIs and "
-    f"what they can evaluate depend on it.  [default: {NEWEST}]",
 )
-@click.option(
-    "-o",
-    "--output-dir",
-    "directory",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Write a file for each policy to this directory, and remove the files of former exports "
+@option(
+    "-o, --output-dir DIR",
+    "Write a file for each policy to this directory, and remove the files of former exports "
     "that are not needed any more. Files of others are left alone.",
+    to="directory",
 )
-@click.option(
+@option(
     "--static",
-    "as_static",
-    is_flag=True,
-    help="Write manifests that API servers read from their disks (manifest-based admission "
+    "Write manifests that API servers read from their disks (manifest-based admission "
     "control, Kubernetes 1.36 or newer).",
+    to="as_static",
 )
-@click.option(
-    "-n",
-    "--namespace",
+@option(
+    "-n, --namespace NAME",
+    "Leave out this namespace, policyd's own, as the webhooks do; '' leaves out none.",
     default="policyd",
-    show_default=True,
-    metavar="NAME",
-    help="Leave out this namespace, policyd's own, as the webhooks do; '' leaves out none.",
 )
-@click.option(
-    "--exclude-namespace",
-    "excluded",
-    multiple=True,
-    default=RenderOptions().excluded_namespaces,
-    show_default=True,
-    metavar="NAME",
-    help="Leave out this namespace; may be repeated. Name those that the webhooks leave out; '' "
+@option(
+    "--exclude-namespace NAME...",
+    "Leave out this namespace; may be repeated. Name those that the webhooks leave out; '' "
     "leaves out none.",
+    to="excluded",
+    default=RenderOptions().excluded_namespaces,
 )
-@click.option("--strict", is_flag=True, help="Exit with status 1 unless everything is exported.")
+@option("--strict", "Exit with status 1 unless everything is exported.")
 @format_option(
     "text",
     "yaml",
@@ -137,37 +128,34 @@ def command(
     """
     if directory is not None and form == "yaml":
         raise click.UsageError("--format yaml prints the documents: leave out -o")
-    _require_namespaces((namespace, *excluded))
+    for name in filter(None, (namespace, *excluded)):
+        for error in dns_subdomain(name):
+            raise click.UsageError(f"{name!r} is no name of a namespace: {error}")
     sources = require_policies(load(paths, version=version), paths)
     options = RenderOptions(namespace=namespace, excluded_namespaces=excluded)
     namespaces = ExcludedNamespaces(compiler.compile_strict(sources), options)
     everything = namespaces.left_out(export.exported(sources))
     placed = static(everything, version) if as_static else everything
     found = reported(_chosen(placed, names), sources)
-    if directory is None:
-        _print(found, namespaces, version, form)
-    else:
+    paths_in: dict[Path, list[ReportedPolicy]] = {}
+    if directory is not None:
         require_outside(directory, paths)
         left = {each.name for each in everything} - {*names} if names else set()
         texts, within = files(found, version, static=as_static)
-        changed = write(directory, texts, frozenset(left))
-        if form == "json":
-            echo_json(
-                policies_json(found, {directory / path: each for path, each in within.items()})
-            )
-        else:
-            _print_summary(found, namespaces, err=False)
-        for each in changed.removed:
+        removed = write(directory, texts, frozenset(left))
+        paths_in = {directory / path: each for path, each in within.items()}
+    elif form != "json":
+        click.echo(stream(found, version, reasons=form == "yaml"), nl=False)
+    if form == "json":
+        echo_json(policies_json(found, paths_in))
+    elif form == "text":
+        _print_summary(found, namespaces, err=directory is None)
+    if directory is not None:
+        for each in removed:
             click.echo(f"removed {each}", err=True)
-        click.echo(f"wrote {counted(len(changed.written), 'file')} to {directory}", err=True)
+        click.echo(f"wrote {counted(len(texts), 'file')} to {directory}", err=True)
     if strict and any(not each.whole for each in found):
         raise SystemExit(1)
-
-
-def _require_namespaces(names: Sequence[str]) -> None:
-    for name in filter(None, names):
-        for error in dns_subdomain(name):
-            raise click.UsageError(f"{name!r} is no name of a namespace: {error}")
 
 
 def _chosen(policies: Sequence[ExportedPolicy], names: Sequence[str]) -> list[ExportedPolicy]:
@@ -177,20 +165,6 @@ def _chosen(policies: Sequence[ExportedPolicy], names: Sequence[str]) -> list[Ex
         if name not in known:
             raise ConfigError(f"{name}: no such policy; {nearest_or_listed(name, known)}")
     return [each for each in policies if not names or each.name in names]
-
-
-def _print(
-    found: Sequence[ReportedPolicy],
-    namespaces: ExcludedNamespaces,
-    version: KubernetesVersion,
-    form: str,
-) -> None:
-    if form == "json":
-        echo_json(policies_json(found, {}))
-        return
-    click.echo(stream(found, version, reasons=form == "yaml"), nl=False)
-    if form == "text":
-        _print_summary(found, namespaces, err=True)
 
 
 def _print_summary(

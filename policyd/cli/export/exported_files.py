@@ -1,7 +1,7 @@
 """Write exported policies to a directory: a file for each policy. Leaves files of others alone."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from policyd.errors import ConfigError, file_errors
@@ -13,22 +13,15 @@ _SUFFIX = ".yaml"
 _MODE = 0o644
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenFiles:
-    """The changes in a directory. ``written``: also the files that were up to date."""
-
-    written: tuple[Path, ...]
-    removed: tuple[Path, ...]
-
-
-def write(directory: Path, texts: Mapping[Path, str], left: frozenset[str]) -> WrittenFiles:
-    """Write files, by their paths in the directory, and remove files of former exports.
+def write(directory: Path, texts: Mapping[Path, str], left: frozenset[str]) -> list[Path]:
+    """Write files, by their paths in the directory; remove, and return, files of former exports.
 
     ``left``: the names of policies that are not exported this time, whose files stay. Raises
     ConfigError if a file of somebody else is in the way; then nothing has changed.
     """
     with file_errors(directory):
-        foreign = [directory / path for path in texts if not _may_write(directory / path)]
+        there = [file for path in texts if os.path.lexists(file := directory / path)]
+        foreign = [file for file in there if not _is_ours(file)]
         if foreign:
             listed = "\n".join(f"{each} was not written by policyd export" for each in foreign)
             raise ConfigError(f"{listed}\n  hint: move it, or choose another directory")
@@ -38,7 +31,7 @@ def write(directory: Path, texts: Mapping[Path, str], left: frozenset[str]) -> W
         removed = [each for each in stale if each.relative_to(directory) not in texts]
         for each in removed:
             each.unlink()
-    return WrittenFiles(tuple(directory / path for path in texts), tuple(removed))
+    return removed
 
 
 def require_outside(directory: Path, sources: Sequence[Path]) -> None:
@@ -65,10 +58,6 @@ def _written_before(directory: Path) -> Iterator[Path]:
             for each in sorted((directory / inner).iterdir()):
                 if each.suffix == _SUFFIX and _is_ours(each):
                     yield each
-
-
-def _may_write(file: Path) -> bool:
-    return not (file.exists() or file.is_symlink()) or _is_ours(file)
 
 
 def _is_ours(file: Path) -> bool:

@@ -91,7 +91,7 @@ def document_text(document: JSONObject) -> str:
     for field in ("metadata", "spec"):
         if isinstance(ordered.get(field), dict):
             ordered[field] = _ordered(ordered[field], field)
-    return "".join(f"{line}\n" for line in DocumentLayout().lines(ordered))
+    return DocumentLayout().text(ordered)
 
 
 def _ordered(value: JSONObject, field: str) -> JSONObject:

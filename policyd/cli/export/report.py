@@ -8,6 +8,7 @@ from pathlib import Path
 
 from policyd.cli.results import PolicyResult, found_json, found_text
 from policyd.cli.shared.manifests import place_of
+from policyd.cli.shared.output import fields_json
 from policyd.export.model import ExportedPart, ExportedPolicy, Reason
 from policyd.json_types import JSONObject
 from policyd.policy.source.loaded_documents import Document, Sources
@@ -76,10 +77,7 @@ def policies_json(
     """Return the policies with documents, reasons and remarks. ``files``: what is in which."""
     return [
         {
-            "kind": each.policy.kind,
-            "name": each.policy.name,
-            "file": each.policy.file,
-            "line": each.policy.line,
+            **fields_json(each.policy, "kind", "name", "file", "line"),
             "state": each.state,
             "parts": [_part_json(each, part) for part in each.policy.parts],
             **({"files": [str(path) for path in files if each in files[path]]} if files else {}),
@@ -90,8 +88,7 @@ def policies_json(
 
 def _part_json(policy: ReportedPolicy, part: ExportedPart) -> JSONObject:
     return {
-        "webhook": part.webhook,
-        "documents": list(part.documents),
+        **fields_json(part, "webhook", "documents"),
         "reasons": [found_json(policy.source, each) for each in part.reasons],
         "remarks": [found_json(policy.source, each) for each in part.remarks],
     }

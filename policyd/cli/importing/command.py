@@ -19,6 +19,7 @@ from policyd.cli.results import echo_results
 from policyd.cli.shared.kubeconfig import INCOMPLETE
 from policyd.cli.shared.manifests import echo_unused_definitions
 from policyd.cli.shared.output import counted, echo_json, echo_problems, format_option, warn, within
+from policyd.cli.shared.settings import option
 from policyd.cli.shared.terminal.progress import with_progress
 from policyd.cli.shared.terminal.wrapping import terminal_width
 from policyd.cli.shared.version import VERSION, version_of
@@ -31,7 +32,6 @@ from policyd.importers.proof.proving import prove, rows_of
 from policyd.importers.proof.rows import Proof
 from policyd.importers.proof.suites import suite_of
 from policyd.importers.reading import ImportSources, read_sources
-from policyd.migration.source_changes import SourceChange
 from policyd.policy.model.kinds import POLICYD_GROUP
 from policyd.versions import NEWEST, SPAN, KubernetesVersion
 
@@ -79,40 +79,31 @@ _NOTHING = (
     metavar="[PATHS]...",
     type=click.Path(exists=True, allow_dash=True, path_type=Path),
 )
-@click.option(
-    "-o",
-    "--output-dir",
-    "directory",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Write a file for each policy to this directory, below the directory of its source, and "
+@option(
+    "-o, --output-dir DIR",
+    "Write a file for each policy to this directory, below the directory of its source, and "
     "beside it a suite (PolicyTest) of what the tests of the source expect. Files that exist are "
     "left alone.",
+    to="directory",
 )
-@click.option(
+@option(
     "--kubernetes-version",
-    "version",
-    type=VERSION,
-    help=f"Import for clusters of this Kubernetes version ({SPAN}).  [default: the cluster's with "
+    f"Import for clusters of this Kubernetes version ({SPAN}).  [default: the cluster's with "
     f"--cluster, else {NEWEST}]",
+    to="version",
+    type=VERSION,
 )
-@click.option(
+@option(
     "--strict",
-    is_flag=True,
-    help="Exit with status 1 unless everything is imported without a remark. Remarks that are only "
+    "Exit with status 1 unless everything is imported without a remark. Remarks that are only "
     "about scans do not count.",
 )
-@click.option(
+@option(
     "--verify",
-    is_flag=True,
-    help="Run the tests of the source (kyverno-test.yaml, suite.yaml of Gatekeeper) with what was "
+    "Run the tests of the source (kyverno-test.yaml, suite.yaml of Gatekeeper) with what was "
     "imported, and report the rows that disagree.",
 )
-@click.option(
-    "--shadow",
-    is_flag=True,
-    help="Write a rollout that enforces nowhere into every Policy.",
-)
+@option("--shadow", "Write a rollout that enforces nowhere into every Policy.")
 @live_options
 @PRINT_RBAC
 @format_option(
@@ -154,7 +145,7 @@ def command(
         raise click.UsageError("--format yaml prints the documents: leave out -o")
     live.check(paths, verify=verify)
     if version is None:
-        version = version_of(live.kubeconfig, live.context) if live.cluster else NEWEST
+        version = version_of(live.kube) if live.cluster else NEWEST
     read = live.read() if live.cluster else read_sources(paths)
     echo_unused_definitions(read.documents)
     imports = with_progress(convert_all(read.documents), "importing")
@@ -173,10 +164,23 @@ def command(
     stray: list[Proof] = []
     if verify or directory is not None:
         found, stray = _proved(read, found, version)
-    if directory is None:
-        _print(found, form, changes)
-    else:
-        _write(directory, found, form, changes)
+    files: dict[Path, ReportedImport] = {}
+    if directory is not None:
+        paths_in = paths_of(found)
+        require_new_names(directory, paths_in)
+        texts = _texts(paths_in)
+        written = write(directory, texts)
+        files = {directory / path: each for path, each in paths_in.items()}
+    elif form != "json":
+        click.echo(stream(found, reasons=form == "yaml"), nl=False)
+    if form == "json":
+        echo_json(imports_json(found, files, changes))
+    elif form == "text":
+        echo_results([each.result for each in found], COLOURS, err=directory is None)
+    if directory is not None:
+        unchanged = len(texts) - len(written)
+        rest = f"; {unchanged} unchanged" if unchanged else ""
+        click.echo(f"wrote {counted(len(written), 'file')} to {directory}{rest}", err=True)
     if verify and form != "json":
         for line in agreement(found, stray, terminal_width(err=directory is None)):
             click.echo(line, err=directory is None)
@@ -186,7 +190,8 @@ def command(
     if read.problems:
         raise SystemExit(INCOMPLETE if live.cluster else 2)
     failed = strict and not all(each.imported.same for each in found)
-    if failed or (verify and any(_disagrees(each) for each in found)):
+    proofs = (proof for each in found if each.imported.documents for proof in each.proofs)
+    if failed or (verify and any(each.state == "disagrees" for each in proofs)):
         raise SystemExit(1)
 
 
@@ -210,41 +215,6 @@ def _proved(
     rows = zip(imports, rows_of(imports, proofs), strict=True)
     stray = [each for each in proofs if each.imported is None]
     return [ReportedImport(one, about) for one, about in rows], stray
-
-
-def _disagrees(one: ReportedImport) -> bool:
-    return bool(one.imported.documents) and any(each.state == "disagrees" for each in one.proofs)
-
-
-def _print(
-    found: Sequence[ReportedImport], form: str, changes: Sequence[SourceChange] | None
-) -> None:
-    if form == "json":
-        echo_json(imports_json(found, {}, changes))
-        return
-    click.echo(stream(found, reasons=form == "yaml"), nl=False)
-    if form == "text":
-        echo_results([each.result for each in found], COLOURS, err=True)
-
-
-def _write(
-    directory: Path,
-    found: Sequence[ReportedImport],
-    form: str,
-    changes: Sequence[SourceChange] | None,
-) -> None:
-    paths = paths_of(found)
-    require_new_names(directory, paths)
-    texts = _texts(paths)
-    written = write(directory, texts)
-    if form == "json":
-        files = {directory / path: each for path, each in paths.items()}
-        echo_json(imports_json(found, files, changes))
-    else:
-        echo_results([each.result for each in found], COLOURS, err=False)
-    unchanged = len(texts) - len(written)
-    rest = f"; {unchanged} unchanged" if unchanged else ""
-    click.echo(f"wrote {counted(len(written), 'file')} to {directory}{rest}", err=True)
 
 
 def _texts(paths: Mapping[Path, ReportedImport]) -> dict[Path, str]:

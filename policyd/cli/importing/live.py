@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from policyd.cli.importing.report import ReportedImport
-from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, cluster_reader
+from policyd.cli.shared.kubeconfig import Kubeconfig, kubeconfig_options
 from policyd.cli.shared.output import counted, styled
-from policyd.cli.shared.settings import EXISTING, grouped
+from policyd.cli.shared.settings import grouped, option, printing
 from policyd.cli.shared.terminal.progress import counting
 from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
 from policyd.errors import PolicySchemaError
@@ -38,8 +38,7 @@ class LiveOptions:
     """Whether to import a cluster, which one, and the earlier import to compare it with."""
 
     cluster: bool
-    kubeconfig: Path | None
-    context: str | None
+    kube: Kubeconfig
     namespaces: tuple[str, ...]
     since: Path | None
 
@@ -56,7 +55,7 @@ class LiveOptions:
         """Return the policies of the cluster."""
         from policyd.migration.live_policies import missing_config_maps, read_policies
 
-        with cluster_reader(self.kubeconfig, self.context) as reader, counting() as advance:
+        with self.kube.reader() as reader, counting() as advance:
             live = read_policies(reader, self.namespaces, advance)
             live.unread += missing_config_maps(reader, live)
         problems, incomplete = tuple(live.unread), frozenset(live.incomplete)
@@ -100,42 +99,25 @@ def echo_changes(changes: Sequence[SourceChange], *, err: bool) -> None:
     click.echo(f"{counted(same, 'source')} unchanged", err=err)
 
 
-def _print_role(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
-    if wanted and not context.resilient_parsing:
-        click.echo(dump(_ROLE), nl=False)
-        context.exit()
-
-
 _OPTIONS = (
-    click.option(
-        "--cluster",
-        is_flag=True,
-        help="Import the policies in a cluster instead of PATHS. The cluster is only read.",
+    option(
+        "--cluster", "Import the policies in a cluster instead of PATHS. The cluster is only read."
     ),
-    KUBECONFIG,
-    CONTEXT,
-    click.option(
-        "-n",
-        "--namespace",
-        "namespaces",
-        multiple=True,
-        metavar="NAME",
-        help="With --cluster, import only the policies in this namespace; may be repeated.",
+    kubeconfig_options,
+    option(
+        "-n, --namespace NAME...",
+        "With --cluster, import only the policies in this namespace; may be repeated.",
+        to="namespaces",
     ),
-    click.option(
-        "--since",
-        type=EXISTING,
-        metavar="PATH",
-        help="With --cluster, compare with the policies of an earlier import: report which sources "
+    option(
+        "--since PATH",
+        "With --cluster, compare with the policies of an earlier import: report which sources "
         "are new, changed, gone or unchanged, and print or write only what is new or changed.",
     ),
 )
 live_options = grouped("live", LiveOptions, _OPTIONS)
-PRINT_RBAC = click.option(
+PRINT_RBAC = printing(
     "--print-rbac",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_role,
-    help="Print the ClusterRole that --cluster needs, and exit.",
+    "Print the ClusterRole that --cluster needs, and exit.",
+    lambda _: click.echo(dump(_ROLE), nl=False),
 )

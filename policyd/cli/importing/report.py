@@ -9,7 +9,7 @@ from pathlib import Path
 
 from policyd.cli.results import PolicyResult, found_json, found_text
 from policyd.cli.shared.manifests import place_of
-from policyd.cli.shared.output import shortest, styled
+from policyd.cli.shared.output import fields_json, shortest, styled
 from policyd.cli.shared.terminal.wrapping import aligned, table_row
 from policyd.importers.checking import CheckedImport
 from policyd.importers.model import Imported
@@ -59,13 +59,10 @@ def imports_json(
     """
     policies = [
         {
-            "kind": each.imported.source.kind,
-            "name": each.imported.source.name,
-            "namespace": each.imported.source.namespace,
-            "file": each.imported.source.file,
+            **fields_json(each.imported.source, "kind", "name", "namespace", "file"),
             "line": each.imported.source.place()[0],
             "state": each.imported.state,
-            "rules": list(each.imported.kind_of_rule),
+            "rules": each.imported.kind_of_rule,
             "documents": [document.raw for document in each.imported.documents],
             "reasons": [found_json(each.imported.source, found) for found in each.imported.reasons],
             "remarks": [found_json(each.imported.source, found) for found in each.imported.remarks],
@@ -83,13 +80,10 @@ def _row_json(proof: Proof) -> JSONObject:
     row = proof.row
     return {
         "file": row.test.file,
-        "line": row.line,
-        "rule": row.rule,
+        **fields_json(row, "line", "rule"),
         "object": row.subject,
         "expected": row.expected,
-        "found": proof.found,
-        "state": proof.state,
-        "reason": proof.reason,
+        **fields_json(proof, "found", "state", "reason"),
     }
 
 

@@ -59,7 +59,7 @@ def suite_text(suite: JSONObject) -> str:
 
 
 def _lines(value: JSONObject, comments: Mapping[FieldPath, str] = MappingProxyType({})) -> str:
-    return "".join(f"{line}\n" for line in DocumentLayout(comments, compact=True).lines(value))
+    return DocumentLayout(comments, compact=True).text(value)
 
 
 def _require(text: str, document: JSONObject) -> None:

@@ -8,19 +8,18 @@ from pathlib import Path
 import click
 
 from policyd.cli.report.sources import SourceOptions, load_policies, selection_of, sources_options
-from policyd.cli.shared.kubeconfig import CONTEXT, INCOMPLETE, KUBECONFIG, kubeconfig_file
+from policyd.cli.shared.kubeconfig import INCOMPLETE, Kubeconfig, kubeconfig_options
 from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.output import format_option, warn
 from policyd.cli.shared.policy_options import loaded
-from policyd.cli.shared.request import GROUP, USER
-from policyd.cli.shared.settings import FILE
+from policyd.cli.shared.request import GROUP, USER, requester_group
+from policyd.cli.shared.settings import option
 from policyd.cli.shared.terminal.progress import counting, echo
 from policyd.cli.shared.version import version_of, version_option
 from policyd.cluster import missing, open_reader
 from policyd.cluster.commands import open_objects
 from policyd.errors import ConfigError
 from policyd.reports import rendering
-from policyd.reports.summary import Summary
 from policyd.versions import KubernetesVersion
 
 TIMEOUT = 60.0  # seconds for a page of a list, or a report, with all retries
@@ -43,49 +42,38 @@ cluster could not be read or written, also after SIGTERM or SIGINT.
 
 @click.command("report", epilog=_EPILOG)
 @sources_options
-@click.option(
-    "-n",
-    "--namespace",
-    "namespaces",
-    multiple=True,
-    metavar="NAME",
-    help="Report only the objects in this namespace, and the Namespace; may be repeated.  "
+@option(
+    "-n, --namespace NAME...",
+    "Report only the objects in this namespace, and the Namespace; may be repeated.  "
     "[default: all, and cluster-scoped objects]",
+    to="namespaces",
 )
-@click.option(
+@option(
     "--owned",
-    is_flag=True,
-    help="Also report controller-created objects (ReplicaSets, Pods) whose owner the same policy "
+    "Also report controller-created objects (ReplicaSets, Pods) whose owner the same policy "
     "already checks.",
 )
-@click.option(
+@option(
     "--api",
+    "Write reports of this API.  [default: the first one that the cluster serves]",
     type=click.Choice(("openreports.io/v1alpha1", "wgpolicyk8s.io/v1alpha2")),
-    help="Write reports of this API.  [default: the first one that the cluster serves]",
 )
-@click.option(
-    "--qps",
+@option(
+    "--qps NUMBER",
+    "Send at most this many requests a second to the API server.",
     type=click.FloatRange(min=0, min_open=True),
     default=20.0,
-    show_default=True,
-    metavar="NUMBER",
-    help="Send at most this many requests a second to the API server.",
 )
-@click.option(
+@option(
     "--dry-run",
-    is_flag=True,
-    help="Print the reports that would be written or deleted to standard error; change nothing.",
+    "Print the reports that would be written or deleted to standard error; change nothing.",
 )
+@requester_group
 @USER
 @GROUP
 @format_option(*rendering.FORMATS, help="Choose the format of the summary.")
-@click.option(
-    "--output",
-    type=FILE,
-    help="Write the summary to this file.  [default: standard output]",
-)
-@KUBECONFIG
-@CONTEXT
+@option("--output FILE", "Write the summary to this file.  [default: standard output]")
+@kubeconfig_options
 @version_option(of_cluster="the cluster's")
 def command(
     *,
@@ -95,12 +83,10 @@ def command(
     api: str | None,
     qps: float,
     dry_run: bool,
-    user: str | None,
-    groups: tuple[str, ...],
+    requester: Requester,
     form: str,
     output: Path | None,
-    kubeconfig: Path | None,
-    context: str | None,
+    kube: Kubeconfig,
     version: KubernetesVersion | None,
 ) -> None:
     """Write reports about the objects in a cluster, and print a summary.
@@ -124,14 +110,13 @@ def command(
             from policyd.reports.run import ReportRun, ReportRunOptions
         except ModuleNotFoundError as error:  # the client library
             raise missing(error) from None
-        file = kubeconfig_file(kubeconfig)
+        file, context = kube.file, kube.context
         selection = selection_of(given, in_pod=file is None)
         if version is None:
-            version = version_of(kubeconfig, context)
+            version = version_of(kube)
         # What is wrong with the policies of files alone is known without a cluster.
         alone = not (selection.policies or selection.exceptions)
         found = loaded(given.paths, version) if alone else None
-        requester = Requester(user=user, groups=groups)
         options = ReportRunOptions(requester.user_info, namespaces, owned, api or "", dry_run)
         pace = RequestPace(qps, interrupted)
         with (
@@ -145,26 +130,21 @@ def command(
                 reader,
                 sources=sources,
                 policies=policies,
-                authorizer=reader if user is not None else None,
+                authorizer=reader if requester.user is not None else None,
                 options=options,
                 cluster=objects.server,
                 announce=echo,
             )
             with counting() as advance:
                 summary = run.run(advance)
-    _warn(summary)
-    rendering.write(summary, form, output)
-    raise SystemExit(0 if summary.complete else INCOMPLETE)
-
-
-def _warn(summary: Summary) -> None:
-    """Print the problems of a run."""
     for each in summary.problems:
         warn(each)
     if summary.more_problems:
         warn(f"{summary.more_problems} more problems")
     if summary.interrupted:
         warn(_INTERRUPTED)
+    rendering.write(summary, form, output)
+    raise SystemExit(0 if summary.complete else INCOMPLETE)
 
 
 @contextmanager

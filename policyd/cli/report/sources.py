@@ -6,12 +6,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from policyd import option_values
 from policyd.cli.shared.output import warn
 from policyd.cli.shared.policy_options import policies_option, require_policies
-from policyd.cli.shared.settings import OptionValue, grouped
+from policyd.cli.shared.settings import OptionValue, grouped, option
 from policyd.cluster import NAMESPACE_FILE, pod_namespace
 from policyd.config import Settings
 from policyd.errors import ConfigError
@@ -43,30 +41,24 @@ class SourceOptions:
 _SELECTOR = OptionValue("SELECTOR", lambda text: option_values.label_selector(text) if text else "")
 _OPTIONS = (
     policies_option(required=False),
-    click.option(
+    option(
         "--policy-configmaps",
+        "Load policies from the ConfigMaps with these labels in --policy-namespace too.",
         default="",
         type=_SELECTOR,
-        help="Load policies from the ConfigMaps with these labels in --policy-namespace too.",
     ),
-    click.option(
-        "--policy-namespace",
-        default="",
-        metavar="NAME",
-        help="Read --policy-configmaps of this namespace, policyd's own. Defaults to the "
+    option(
+        "--policy-namespace NAME",
+        "Read --policy-configmaps of this namespace, policyd's own. Defaults to the "
         "namespace of the Pod.",
-    ),
-    click.option(
-        "--exception-configmaps",
         default="",
-        type=_SELECTOR,
-        help=_DOCS["exception_configmaps"],
     ),
-    click.option(
+    option("--exception-configmaps", _DOCS["exception_configmaps"], default="", type=_SELECTOR),
+    option(
         "--exception-namespaces",
+        _DOCS["exception_namespaces"],
         multiple=True,
         type=OptionValue("GLOB", option_values.namespace_pattern),
-        help=_DOCS["exception_namespaces"],
     ),
 )
 sources_options = grouped("given", SourceOptions, _OPTIONS)

@@ -1,37 +1,27 @@
 """The option ``--authorizer``: answers authorizer checks from a file, without a cluster."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import click
-
 from policyd._core.lib import authz
 from policyd.admission.lookups.authorizer import Authorizer, StaticAuthorizer
-from policyd.cli.shared.settings import FILE
+from policyd.cli.shared.settings import option
 from policyd.errors import file_errors
 from policyd.policy.source.authorizer_file import load_rules
 
 
-def authorizer_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the argument ``authorizer`` (a StaticAuthorizer or None) to a command."""
-    return click.option(
-        "--authorizer",
-        type=FILE,
-        callback=_read,
-        help="Answer authorizer checks from the list of rules in this file (as under authorizer: "
-        "in a suite). Without it, authorizer checks fail.",
-    )(function)
-
-
-def _read(
-    context: click.Context, parameter: click.Parameter, path: Path | None
-) -> StaticAuthorizer | None:
-    if path is None:
-        return None
+def _read(path: Path) -> StaticAuthorizer:
     with file_errors(path, "--authorizer "):
         data = path.read_bytes()
     return StaticAuthorizer(load_rules(data, str(path)))
+
+
+AUTHORIZER = option(
+    "--authorizer FILE",
+    "Answer authorizer checks from the list of rules in this file (as under authorizer: in a "
+    "suite). Without it, authorizer checks fail.",
+    read=_read,
+)
 
 
 class UserAuthorizer(NamedTuple):

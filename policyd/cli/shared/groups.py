@@ -28,28 +28,24 @@ def modules_in(package: str, lines: Mapping[str, str]) -> Mapping[str, tuple[str
     return {name: (f"{package}.{name}", line) for name, line in lines.items()}
 
 
-def by_word(rows: Mapping[tuple[str, ...], str]) -> Mapping[str, Sequence[str]]:
-    """Return the commands that are meant by each of the words in rows of both."""
-    return {word: names for names, words in rows.items() for word in words.split()}
-
-
 class TableGroup(click.Group):
     """A group that finds its commands in a table; ``--help`` imports none of them.
 
     ``table``: the module with the click command ``command``, and the line in the help, by name.
-    ``elsewhere``: the commands to suggest for names that people know from other tools.
+    ``elsewhere``: the commands to suggest, for the words that people know from other tools.
     """
 
     def __init__(
         self,
         *args: Any,
         table: Mapping[str, tuple[str, str]],
-        elsewhere: Mapping[str, Sequence[str]] | None = None,
+        elsewhere: Mapping[tuple[str, ...], str],
         **attributes: Any,
     ) -> None:
         super().__init__(*args, **attributes)
         self._table = table
-        self.elsewhere = elsewhere or {}
+        meant = ((word, names) for names, words in elsewhere.items() for word in words.split())
+        self.elsewhere: Mapping[str, Sequence[str]] = dict(meant)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command. Documents that it reads have at most 1,000 levels."""
@@ -86,7 +82,10 @@ class TableGroup(click.Group):
         """Find the command, with the project's defaults; suggest others for an unknown one."""
         unknown = args[0] not in self._table and not args[0].startswith("-")
         if unknown and not ctx.resilient_parsing:
-            suggestion = self._suggestion(args[0])
+            import difflib  # only for what is misspelled
+
+            near = self.elsewhere.get(args[0]) or difflib.get_close_matches(args[0], self._table)
+            suggestion = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
             raise click.UsageError(f"No such command {args[0]!r}.{suggestion}", ctx)
         name, command, rest = super().resolve_command(ctx, args)
         ctx.meta[ARGUMENTS] = list(rest)
@@ -94,7 +93,9 @@ class TableGroup(click.Group):
             return name, command, rest
         groups = _groups(ctx)
         names = [*(str(each.info_name) for each in groups[1:]), str(name)]
-        file = None if names[0] in _WITHOUT_PROJECT else _chosen(ctx)
+        file = None
+        if names[0] not in _WITHOUT_PROJECT:
+            file = ctx.meta[PROJECT] if PROJECT in ctx.meta else project_file(Path.cwd())
         if file is not None:
             # Imported here because most directories have no such file.
             from policyd.cli.shared.project import defaults
@@ -122,12 +123,6 @@ class TableGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in self._table.items()])
 
-    def _suggestion(self, name: str) -> str:
-        import difflib  # only for what is misspelled
-
-        near = self.elsewhere.get(name) or difflib.get_close_matches(name, self._table)
-        return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-
 
 def _groups(context: click.Context) -> list[click.Context]:
     """Return the contexts of the groups from the root to this one."""
@@ -143,7 +138,3 @@ def project_file(directory: Path) -> Path | None:
         if (each / ".git").exists():
             return None
     return None
-
-
-def _chosen(context: click.Context) -> Path | None:
-    return context.meta[PROJECT] if PROJECT in context.meta else project_file(Path.cwd())

@@ -28,6 +28,7 @@ from policyd.policy.suite.reviews import (
 )
 
 Identity = tuple[str, str, str, str]
+OldObject = Callable[[Document], JSONObject | None]  # the old version of a manifest
 _RESOURCE_HINT = "name the resource, as in --resource apps/v1/deployments"
 _MOST_MISFITS = 10  # printed one by one: there may be one in every manifest
 _UNUSED = "this CustomResourceDefinition is not used: "
@@ -162,7 +163,10 @@ class Manifests:
         foreign = [problem for problem in wrong if problem.rule == NOT_AN_OBJECT]
         foreign += [_read_elsewhere(each) for each in whole if each.group in _READ_BY]
         broken = [problem for problem in wrong if problem.rule != NOT_AN_OBJECT]
-        self.problems += [_with_hint(problem, file.data) for problem in broken]
+        is_template = b"{{" in file.data
+        self.problems += [
+            replace(problem, hint=_TEMPLATE_HINT) if is_template else problem for problem in broken
+        ]
         if found:
             self.skipped += foreign
             self.skipped_documents += len(foreign)
@@ -285,27 +289,22 @@ def is_excluded(name: str, globs: Iterable[str]) -> bool:
     return False
 
 
-class OldObjects:
-    """The old versions of manifests."""
+def old_objects(
+    documents: Sequence[Document], old: Sequence[Document], requester: Requester
+) -> OldObject:
+    """Return what finds the old object with the identity of a manifest. The only manifest may have
+    another name than the only old object.
+    """
+    by_identity = {requester.identity(each): each.raw for each in old}
+    only = old[0] if len(documents) == len(old) == 1 else None
 
-    def __init__(
-        self, documents: Sequence[Document], old: Sequence[Document], requester: Requester
-    ) -> None:
-        self._requester = requester
-        self._by_identity: Mapping[Identity, JSONObject] = {
-            requester.identity(each): each.raw for each in old
-        }
-        self._only = old[0] if len(documents) == len(old) == 1 else None
-
-    def of(self, document: Document) -> JSONObject | None:
-        """Return the old object with the same identity. The only manifest may have another name
-        than the only old object.
-        """
-        found = self._by_identity.get(self._requester.identity(document))
-        only = self._only
+    def old_object(document: Document) -> JSONObject | None:
+        found = by_identity.get(requester.identity(document))
         if found is None and only is not None and only.kind == document.kind:
             return only.raw
         return found
+
+    return old_object
 
 
 def _read_elsewhere(document: Document) -> Problem:
@@ -314,8 +313,3 @@ def _read_elsewhere(document: Document) -> Problem:
     hint = _READ_BY.get(document.kind, _READ_BY[document.group])
     hint = hint.replace("FILE", shown(document.file))
     return Problem(message, document.file, line, column, hint=hint, rule=NOT_AN_OBJECT)
-
-
-def _with_hint(problem: Problem, data: bytes) -> Problem:
-    """Return the problem; a file with template actions gets the remedy."""
-    return replace(problem, hint=_TEMPLATE_HINT) if b"{{" in data else problem

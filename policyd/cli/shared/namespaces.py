@@ -4,12 +4,12 @@ do not say.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import click
 
 from policyd._core.match.labels import NAMESPACE_NAME
 from policyd.cli.shared.output import styled, warn
+from policyd.cli.shared.settings import grouped, option
 from policyd.json_types import JSONObject
 from policyd.offline.unknown_namespaces import PARTS, NamespacePart, UnknownNamespaces
 from policyd.policy.compile.params import Namespaces
@@ -82,24 +82,22 @@ def _listed(names: Iterable[str]) -> str:
     return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
 
 
-def _given_labels(context: click.Context, option: click.Parameter, text: str | None) -> Any:
-    return None if text is None else _pairs(option, filter(None, text.split(",")))
+def _labels(text: str) -> dict[str, str]:
+    return _pairs("labels", filter(None, text.split(",")))
 
 
-def _given_annotations(context: click.Context, option: click.Parameter, text: str | None) -> Any:
+def _annotations(text: str) -> dict[str, str]:
     """A comma belongs to the value unless KEY= follows it."""
-    if text is None:
-        return None
     pairs: list[str] = []
     for piece in text.split(","):
         if pairs and "=" not in piece:
             pairs[-1] += f",{piece}"
         else:
             pairs.append(piece)
-    return _pairs(option, pairs)
+    return _pairs("annotations", pairs)
 
 
-def _pairs(option: click.Parameter, pairs: Iterable[str]) -> dict[str, str]:
+def _pairs(part: NamespacePart, pairs: Iterable[str]) -> dict[str, str]:
     found = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
@@ -107,7 +105,7 @@ def _pairs(option: click.Parameter, pairs: Iterable[str]) -> dict[str, str]:
             key, colon, value = pair.partition(":")
             hint = f": write {key.strip()}={value.strip()}" if colon else ""
             wrong = f"expected KEY=VALUE, got {pair!r}{hint}"
-            raise click.BadParameter(wrong, param_hint=option.opts[0])
+            raise click.BadParameter(wrong, param_hint=_FLAGS[part])
         found[key.strip()] = value.strip()
     return found
 
@@ -116,16 +114,18 @@ _FLAGS: dict[NamespacePart, str] = {
     "labels": "--namespace-labels",
     "annotations": "--namespace-annotations",
 }
-NAMESPACE_LABELS = click.option(
-    _FLAGS["labels"],
-    metavar="KEY=VALUE,…",
-    callback=_given_labels,
-    help="Set the labels of the request's namespace, for namespaceSelector and namespaceObject.",
+_LABELS = option(
+    f"{_FLAGS['labels']} KEY=VALUE,…",
+    "Set the labels of the request's namespace, for namespaceSelector and namespaceObject.",
+    to="labels",
+    read=_labels,
 )
-NAMESPACE_ANNOTATIONS = click.option(
-    _FLAGS["annotations"],
-    metavar="KEY=VALUE,…",
-    callback=_given_annotations,
-    help="Set the annotations of the request's namespace, for namespaceObject. A comma is part of "
+_ANNOTATIONS = option(
+    f"{_FLAGS['annotations']} KEY=VALUE,…",
+    "Set the annotations of the request's namespace, for namespaceObject. A comma is part of "
     "the value unless KEY= follows.",
+    to="annotations",
+    read=_annotations,
 )
+namespace_options = grouped("namespaces", NamespaceOptions, (_LABELS, _ANNOTATIONS))
+namespace_label_options = grouped("namespaces", NamespaceOptions, (_LABELS,))

@@ -2,18 +2,20 @@
 
 import difflib
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
+from policyd.cli.shared.settings import AddOption, option
 from policyd.cli.shared.terminal.color import preferred
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.errors import Problem
+from policyd.json_types import JSON, JSONObject
+from policyd.policy.model.base import camel
 from policyd.policy.source.json_text.encoding import json_bytes
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def styled(text: str, **style: Any) -> str:
@@ -99,6 +101,27 @@ def echo_json(value: Any, *, err: bool = False) -> None:
     click.echo(json_bytes(value, indent=2), err=err)
 
 
+def echo_objects(objects: Sequence[JSONObject], texts: Iterable[str], form: str) -> None:
+    """Print objects: a List of them as JSON, or their texts as YAML documents."""
+    if form == "json":
+        echo_json({"apiVersion": "v1", "kind": "List", "items": objects})
+    else:
+        click.echo("---\n".join(texts), nl=False)
+
+
+def answer_lines(lines: Iterable[bytes], answered: Callable[[bytes], JSON]) -> None:
+    """Print the answer to each line as a line, and flush it: another program may wait for it."""
+    for line in lines:
+        if line.strip():
+            sys.stdout.buffer.write(json_bytes(answered(line)) + b"\n")
+            sys.stdout.buffer.flush()
+
+
+def fields_json(of: object, *names: str) -> JSONObject:
+    """Return attributes as the fields of a JSON object, whose names are in camel case."""
+    return {camel(name): getattr(of, name) for name in names}
+
+
 def shortest(file: str) -> str:
     """Return the shorter form of a path: as it was given, or relative to the working directory."""
     if file in ("", "-"):
@@ -107,20 +130,16 @@ def shortest(file: str) -> str:
     return relative if len(relative) < len(file) else file
 
 
+def one_line(text: str) -> str:
+    """Return a text without line breaks and repeated blanks."""
+    return " ".join(text.split())
+
+
 def counted(number: int, noun: str, several: str = "") -> str:
     """Return ``1 error`` or ``2 errors``; ``several``: a plural that is not the noun and s."""
     return f"{number} {noun if number == 1 else several or f'{noun}s'}"
 
 
-def format_option(
-    *forms: str, help: str = "Choose the output format."
-) -> Callable[[Command], Command]:
+def format_option(*forms: str, help: str = "Choose the output format.") -> AddOption:
     """Return the option ``--format``, passed on as ``form``; the first form is the default."""
-    return click.option(
-        "--format",
-        "form",
-        type=click.Choice(forms),
-        default=forms[0],
-        show_default=True,
-        help=help,
-    )
+    return option("--format", help, to="form", type=click.Choice(forms), default=forms[0])

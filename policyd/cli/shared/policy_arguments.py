@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -91,47 +92,191 @@ def corrected(error: click.UsageError, arguments: Sequence[str]) -> click.UsageE
 
     ``arguments``: the command's own, as they were typed.
     """
-    context = error.ctx
-    hint = None if context is None else _hint(error, context, arguments)
-    if hint is None and context is not None and context.command.name == "eval":
-        hint = _expression_first(error, arguments)
-    if context is not None and (text := _of_command(error, context, arguments)):
-        return click.UsageError(f"{error.format_message()}\n  hint: {text}", context)
-    if context is None:
+    if error.ctx is None:
         return error
-    if hint is None and (instead := _instead_of_file(error)):
-        return click.UsageError(f"{error.format_message()}\n  hint: {instead}", context)
-    if hint is None:
-        if not isinstance(error, click.NoSuchOption):
-            return error
-        instead = _redirected(context, error.option_name, arguments)
-        instead = instead or _instead(context, error.option_name, arguments)
-        return click.UsageError(f"{error.message}{instead}", context)
-    reason, words = hint
-    command = shlex.join([*context.command_path.split(), *words])
-    return click.UsageError(f"{error.format_message()}\n  hint: {reason}: {command}", context)
+    mistake = _Mistake(error, error.ctx, arguments)
+    if hint := next(filter(None, mistake.hints()), ""):
+        return click.UsageError(f"{error.format_message()}\n  hint: {hint}", error.ctx)
+    if not isinstance(error, click.NoSuchOption):
+        return error
+    instead = mistake.redirected(error.option_name) or mistake.instead(error.option_name)
+    return click.UsageError(f"{error.message}{instead}", error.ctx)
 
 
-def _of_command(error: click.UsageError, context: click.Context, arguments: Sequence[str]) -> str:
-    """Return the remedy for a mistake that only one command knows; empty for any other."""
-    match context.command.name:
-        case "explain" if text := _no_file(error):
-            if text in RULES:
-                return f"rules are explained by lint: policyd lint --explain {text}"
-            command = shlex.join(each for each in arguments if each != text)
-            return f"FILE is a file, or -: kubectl get {text} -o yaml | policyd explain {command} -"
-        case "test" if isinstance(error, click.NoSuchOption) and error.option_name in _FLAGS:
-            return applied([word for word in _without_flags(arguments) if Path(word).exists()])
-        case "import" if isinstance(error, click.BadParameter):
-            *others, last = _positional(context, arguments) or [""]
-            missing = f"'{last}'" in error.message and not Path(last).exists()
-            if others and missing and not Path(last).suffix:
-                at = arguments.index(last)
-                words = [*arguments[:at], "-o", *arguments[at:]]
-                command = shlex.join([*context.command_path.split(), *words])
-                near = f"{instead_of(last)} " if instead_of(last) else ""
-                return f"{near}-o {last} writes to it: {command}"
-    return ""
+class _Mistake(NamedTuple):
+    """An error of a command, and its arguments."""
+
+    error: click.UsageError
+    context: click.Context
+    arguments: Sequence[str]
+
+    def hints(self) -> Iterator[str]:
+        """Yield what was probably meant, the most certain first; empty if it is something else."""
+        error, command = self.error, self.context.command
+        yield self._of_command()
+        reads_paths = any(each.name == "paths" and each.nargs == -1 for each in command.params)
+        if isinstance(error, click.NoSuchOption) and error.option_name in _FLAGS and reads_paths:
+            yield self._written("policies are given as PATHS", _without_flags(self.arguments))
+        if isinstance(error, click.MissingParameter):
+            yield self._with_option(error.param)
+        if isinstance(error, click.BadParameter) and getattr(error.param, "name", "") == "resource":
+            words = list(_without_flags(self.arguments, ("--resource",)))
+            yield self._written("files need no option", self._flagged(words))
+        elif any(map(_is_policies, command.params)) and _is_mixed_up(error):
+            yield self._with_policies()
+        if command.name == "eval":
+            yield self._expression_first()
+        yield self._existing_file()
+
+    def _written(self, reason: str, words: Iterable[str]) -> str:
+        """Return the reason and the command with these arguments."""
+        return f"{reason}: {shlex.join([*self.context.command_path.split(), *words])}"
+
+    def _of_command(self) -> str:
+        """Return the remedy for a mistake that only one command knows."""
+        error, arguments = self.error, self.arguments
+        match self.context.command.name:
+            case "explain" if text := _no_file(error):
+                if text in RULES:
+                    return f"rules are explained by lint: policyd lint --explain {text}"
+                command = shlex.join(each for each in arguments if each != text)
+                get = f"kubectl get {text} -o yaml"
+                return f"FILE is a file, or -: {get} | policyd explain {command} -"
+            case "test" if isinstance(error, click.NoSuchOption) and error.option_name in _FLAGS:
+                return applied([word for word in _without_flags(arguments) if Path(word).exists()])
+            case "import" if isinstance(error, click.BadParameter):
+                *others, last = self._positional(arguments) or [""]
+                missing = f"'{last}'" in error.message and not Path(last).exists()
+                if others and missing and not Path(last).suffix:
+                    at = arguments.index(last)
+                    words = [*arguments[:at], "-o", *arguments[at:]]
+                    near = f"{instead_of(last)} " if instead_of(last) else ""
+                    return self._written(f"{near}-o {last} writes to it", words)
+        return ""
+
+    def _existing_file(self) -> str:
+        """Return what to give in place of a file that does not exist."""
+        error = self.error
+        if not isinstance(error, click.BadParameter) or error.param is None:
+            return ""
+        parts = error.message.split("'")
+        of_files = len(parts) > 2 and isinstance(error.param.type, click.Path | click.File)
+        return instead_of(parts[1]) if of_files and not Path(parts[1]).exists() else ""
+
+    def _expression_first(self) -> str:
+        """Return the command eval with its file after one expression."""
+        error, arguments = self.error, self.arguments
+        places = [at for at, word in enumerate(arguments) if Path(word).is_file()]
+        wrong = error.param if isinstance(error, click.BadParameter) else None
+        if not isinstance(wrong, click.Argument) or len(places) != 1:
+            return ""
+        file = arguments[places[0]]
+        others = [word for at, word in enumerate(arguments) if at != places[0]]
+        if len(others) > 1 and not any(word.startswith("-") for word in others):
+            words = [f"[{', '.join(others)}]", file]
+            return self._written("there is one expression: combine several in a list", words)
+        return self._written("the expression comes before the file", [*others, file])
+
+    def _with_policies(self) -> str:
+        """Return the command with ``-p`` before each path of policies."""
+        arguments = list(self.arguments)
+        words = self._flagged(arguments)
+        if words == arguments and _is_policies(getattr(self.error, "param", None)):
+            words = [each for word in arguments for each in _separate(word)]
+            if words != arguments:
+                return self._written("-p may be repeated", words)
+        if words == arguments:
+            if not isinstance(self.error, click.MissingParameter) or not arguments:
+                return ""
+            words = ["-p", "POLICIES", *arguments]
+        return self._written("policies are given with -p", words)
+
+    def _flagged(self, arguments: Sequence[str]) -> list[str]:
+        """Return arguments with ``-p`` before those that hold policies."""
+        if not any(map(_is_policies, self.context.command.params)):
+            return list(arguments)
+        given = [each for each in self._positional(arguments) if holds_policies(each)]
+        words: list[str] = []
+        for word in arguments:
+            if word in given:
+                given.remove(word)
+                words.append("-p")
+            words.append(word)
+        return words
+
+    def _with_option(self, option: click.Parameter | None) -> str:
+        """Return a command that takes files by options only, with the missing one."""
+        files = isinstance(option, click.Option) and isinstance(option.type, click.Path)
+        parameters = self.context.command.params
+        if option is None or not files or _is_policies(option):
+            return ""
+        if any(isinstance(each, click.Argument) for each in parameters):
+            return ""
+        given, words = self._positional(self.arguments), list[str]()
+        for word in self.arguments:
+            if word in given:
+                given.remove(word)
+                words.append("-p" if holds_policies(word) else option.opts[0])
+            words.append(word)
+        named = option.opts[0] in words
+        reason = f"{option.name} are given with {option.opts[0]}"
+        return self._written(reason, words) if named else ""
+
+    def instead(self, option: str) -> str:
+        """Return what to write for an option of another command or tool; empty if unknown."""
+        name, parameters = option.lstrip("-"), self.context.command.params
+        path = self.context.command_path
+        known = {opt.lstrip("-"): opt for each in parameters for opt in each.opts}
+        value = dict(pairwise(self.arguments)).get(option, "")
+        is_format = bool(value) and not Path(value).suffix  # kubectl has -o json
+        for other in _OPTIONS.get(name, ()):
+            if other in known and not (other == "output" and is_format):
+                return f" Did you mean {known[other]!r}?"
+        for needed, text in _KNOWN.get(name, ()):
+            if needed in known:
+                return f" {text.replace('SELF', path)}"
+        for each in parameters:
+            if isinstance(each.type, click.Choice) and name in each.type.choices:
+                return f" Did you mean '{each.opts[-1]} {name}'?"
+        files = [each for each in parameters if isinstance(each, click.Argument)]
+        if name in _OF_FILES and files:
+            words = shlex.join(self._flagged(list(_without_flags(self.arguments, (option,)))))
+            last = self.arguments[-1] == option
+            words = files[-1].make_metavar(self.context) if last else words
+            return f" Files need no option: {path} {words}"
+        near = nearest(name, known, _ALIKE)
+        if not near:
+            return ""
+        many = any(each.multiple for each in parameters if known[near] in each.opts)
+        repeated = " Repeat it for each value." if many and name == f"{near}s" else ""
+        return f" Did you mean {known[near]!r}?{repeated}"
+
+    def redirected(self, option: str) -> str:
+        """Return the command for an option with the file of its output; empty for other options."""
+        arguments = self.arguments
+        writes = any("--output" in each.opts for each in self.context.command.params)
+        if writes or option.lstrip("-") not in _OF_OUTPUT or option not in arguments:
+            return ""
+        at = arguments.index(option)
+        file = arguments[at + 1] if at + 1 < len(arguments) else ""
+        if not Path(file).suffix:
+            return ""
+        words = [*arguments[:at], *arguments[at + 2 :]]
+        hint = self._written("the output goes to standard output", words)
+        return f"\n  hint: {hint} > {shlex.quote(file)}"
+
+    def _positional(self, arguments: Sequence[str]) -> list[str]:
+        """Return the arguments that are no options and no values of options."""
+        parser = self.context.command.make_parser(self.context)
+        parser.ignore_unknown_options = True
+        values, surplus, _ = parser.parse_args(list(arguments))
+        found: list[str] = list(surplus)
+        for each in self.context.command.params:
+            if isinstance(each, click.Argument):
+                value = values.get(str(each.name))
+                listed = value if isinstance(value, list | tuple) else [value]
+                found += [word for word in listed if isinstance(word, str)]
+        return found
 
 
 def _no_file(error: click.UsageError) -> str:
@@ -142,143 +287,6 @@ def _no_file(error: click.UsageError) -> str:
     kind, _, name = parts[1].partition("/")
     of_kubectl = kind.isalpha() and name.replace("-", "").isalnum()
     return parts[1] if of_kubectl or parts[1] in RULES else ""
-
-
-def _instead_of_file(error: click.UsageError) -> str:
-    """Return what to give in place of a file that does not exist; empty for other errors."""
-    if not isinstance(error, click.BadParameter) or error.param is None:
-        return ""
-    parts = error.message.split("'")
-    of_files = len(parts) > 2 and isinstance(error.param.type, click.Path | click.File)
-    return instead_of(parts[1]) if of_files and not Path(parts[1]).exists() else ""
-
-
-def _expression_first(
-    error: click.UsageError, arguments: Sequence[str]
-) -> tuple[str, list[str]] | None:
-    """Return the arguments of eval with its file after one expression."""
-    places = [at for at, word in enumerate(arguments) if Path(word).is_file()]
-    wrong = error.param if isinstance(error, click.BadParameter) else None
-    if not isinstance(wrong, click.Argument) or len(places) != 1:
-        return None
-    file = arguments[places[0]]
-    others = [word for at, word in enumerate(arguments) if at != places[0]]
-    if len(others) > 1 and not any(word.startswith("-") for word in others):
-        return "there is one expression: combine several in a list", [
-            f"[{', '.join(others)}]",
-            file,
-        ]
-    return "the expression comes before the file", [*others, file]
-
-
-def _hint(
-    error: click.UsageError, context: click.Context, arguments: Sequence[str]
-) -> tuple[str, list[str]] | None:
-    """Return what the command expects and the corrected arguments."""
-    parameters = context.command.params
-    if isinstance(error, click.NoSuchOption):
-        reads_paths = any(each.name == "paths" and each.nargs == -1 for each in parameters)
-        if error.option_name not in _FLAGS or not reads_paths:
-            return None
-        return "policies are given as PATHS", list(_without_flags(arguments))
-    if isinstance(error, click.MissingParameter) and (found := _option_of_files(error, arguments)):
-        return found
-    if isinstance(error, click.BadParameter) and getattr(error.param, "name", "") == "resource":
-        words = _flagged(context, list(_without_flags(arguments, ("--resource",))))
-        return "files need no option", words
-    if not any(_is_policies(each) for each in parameters) or not _is_mixed_up(error):
-        return None
-    words = _flagged(context, arguments)
-    if words == list(arguments) and _is_policies(getattr(error, "param", None)):
-        words = [each for word in arguments for each in _separate(word)]
-        if words != list(arguments):
-            return "-p may be repeated", words
-    if words == list(arguments):
-        if not isinstance(error, click.MissingParameter) or not arguments:
-            return None
-        words = ["-p", "POLICIES", *arguments]
-    return "policies are given with -p", words
-
-
-def _flagged(context: click.Context, arguments: Sequence[str]) -> list[str]:
-    """Return the arguments of a command with ``-p`` before those that hold policies."""
-    if not any(map(_is_policies, context.command.params)):
-        return list(arguments)
-    given = [each for each in _positional(context, arguments) if holds_policies(each)]
-    words: list[str] = []
-    for word in arguments:
-        if word in given:
-            given.remove(word)
-            words.append("-p")
-        words.append(word)
-    return words
-
-
-def _option_of_files(
-    error: click.MissingParameter, arguments: Sequence[str]
-) -> tuple[str, list[str]] | None:
-    """Return the arguments of a command that takes files by options only, with the missing one."""
-    context, option = error.ctx, error.param
-    if context is None or option is None or _is_policies(option):
-        return None
-    files = isinstance(option, click.Option) and isinstance(option.type, click.Path)
-    if not files or any(isinstance(each, click.Argument) for each in context.command.params):
-        return None
-    given, words = _positional(context, arguments), list[str]()
-    for word in arguments:
-        if word in given:
-            given.remove(word)
-            words.append("-p" if holds_policies(word) else option.opts[0])
-        words.append(word)
-    named = option.opts[0] in words
-    return (f"{option.name} are given with {option.opts[0]}", words) if named else None
-
-
-def _instead(context: click.Context, option: str, arguments: Sequence[str]) -> str:
-    """Return what to write for an option of another command or tool; empty if unknown."""
-    name, parameters = option.lstrip("-"), context.command.params
-    known = {opt.lstrip("-"): opt for each in parameters for opt in each.opts}
-    for other in _OPTIONS.get(name, ()):
-        if other in known and not (other == "output" and _is_format(option, arguments)):
-            return f" Did you mean {known[other]!r}?"
-    for needed, text in _KNOWN.get(name, ()):
-        if needed in known:
-            return f" {text.replace('SELF', context.command_path)}"
-    for each in parameters:
-        if isinstance(each.type, click.Choice) and name in each.type.choices:
-            return f" Did you mean '{each.opts[-1]} {name}'?"
-    files = [each for each in parameters if isinstance(each, click.Argument)]
-    if name in _OF_FILES and files:
-        words = shlex.join(_flagged(context, list(_without_flags(arguments, (option,)))))
-        words = files[-1].make_metavar(context) if arguments[-1] == option else words
-        return f" Files need no option: {context.command_path} {words}"
-    near = nearest(name, known, _ALIKE)
-    if not near:
-        return ""
-    many = any(each.multiple for each in parameters if known[near] in each.opts)
-    repeated = " Repeat it for each value." if many and name == f"{near}s" else ""
-    return f" Did you mean {known[near]!r}?{repeated}"
-
-
-def _is_format(option: str, arguments: Sequence[str]) -> bool:
-    """Whether the value of an option is no file: kubectl has -o json."""
-    given = dict(pairwise(arguments)).get(option, "")
-    return bool(given) and not Path(given).suffix
-
-
-def _redirected(context: click.Context, option: str, arguments: Sequence[str]) -> str:
-    """Return the command for an option with the file of its output; empty for another option."""
-    writes = any("--output" in each.opts for each in context.command.params)
-    if writes or option.lstrip("-") not in _OF_OUTPUT or option not in arguments:
-        return ""
-    at = arguments.index(option)
-    file = arguments[at + 1] if at + 1 < len(arguments) else ""
-    if not Path(file).suffix:
-        return ""
-    words = [*context.command_path.split(), *arguments[:at], *arguments[at + 2 :]]
-    return (
-        f"\n  hint: the output goes to standard output: {shlex.join(words)} > {shlex.quote(file)}"
-    )
 
 
 def _separate(word: str) -> list[str]:
@@ -306,20 +314,6 @@ def _without_flags(arguments: Iterable[str], flags: Sequence[str] = _FLAGS) -> I
     for word in arguments:
         if word not in flags:
             yield word.removeprefix(next(filter(word.startswith, glued), ""))
-
-
-def _positional(context: click.Context, arguments: Sequence[str]) -> list[str]:
-    """Return the arguments that are no options and no values of options."""
-    parser = context.command.make_parser(context)
-    parser.ignore_unknown_options = True
-    values, surplus, _ = parser.parse_args(list(arguments))
-    found: list[str] = list(surplus)
-    for each in context.command.params:
-        if isinstance(each, click.Argument):
-            value = values.get(str(each.name))
-            listed = value if isinstance(value, list | tuple) else [value]
-            found += [word for word in listed if isinstance(word, str)]
-    return found
 
 
 def holds_policies(path: str) -> bool:

@@ -11,7 +11,7 @@ import click
 
 from policyd.cli.shared.output import echo_problems, echo_warning, within
 from policyd.cli.shared.policy_arguments import holds_policies
-from policyd.cli.shared.settings import AddOption, ExistingPath
+from policyd.cli.shared.settings import AddOption, ExistingPath, option
 from policyd.errors import ConfigError, Problem
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Gvk
@@ -34,14 +34,9 @@ NO_POLICIES_HINT = (
 )
 
 
-class _PoliciesPath(ExistingPath):
-    """A file or directory of policies."""
-
-    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:
-        return "Name a file or directory of policies, or write policies: [PATH] in policyd.yaml."
-
-
-_POLICIES = _PoliciesPath(exists=True, path_type=Path)
+_POLICIES = ExistingPath(
+    "Name a file or directory of policies, or write policies: [PATH] in policyd.yaml."
+)
 
 
 def policies_option(
@@ -50,14 +45,8 @@ def policies_option(
     required: bool = True,
 ) -> AddOption:
     """Add the argument ``paths`` to a command; ``text`` is its help."""
-    return click.option(
-        "-p",
-        "--policies",
-        "paths",
-        multiple=True,
-        required=required,
-        type=_POLICIES,
-        help=text,
+    return option(
+        "-p, --policies", text, to="paths", multiple=True, required=required, type=_POLICIES
     )
 
 
@@ -72,7 +61,7 @@ def enforce_all_option(
     text: str = "Evaluate the policies as if every rollout were over.",
 ) -> AddOption:
     """Add the argument ``enforce_all`` to a command; ``text`` is its help."""
-    return click.option("--enforce-all", is_flag=True, help=text)
+    return option("--enforce-all", text)
 
 
 def loaded(

@@ -212,13 +212,12 @@ def _hint(parameter: click.Parameter, value: JSON) -> str:
 
 
 def _settable(command: click.Command) -> dict[str, click.Parameter]:
-    return {_name(each): each for each in command.params if _is_settable(each)}
-
-
-def _is_settable(parameter: click.Parameter) -> bool:
-    return parameter.name == "paths" or (
-        isinstance(parameter, click.Option) and parameter.name not in ("help", "rules")
-    )
+    return {
+        _name(each): each
+        for each in command.params
+        if each.name == "paths"
+        or (isinstance(each, click.Option) and each.name not in ("help", "rules"))
+    }
 
 
 def _name(parameter: click.Parameter) -> str:

@@ -13,22 +13,22 @@ import click
 from policyd.bounded_text import few
 from policyd.cli.shared.manifests import (
     Manifests,
-    OldObjects,
     Requester,
     definitions_of,
     echo_assumptions,
     echo_misfits,
     is_namespace,
+    old_objects,
     read_manifests,
 )
 from policyd.cli.shared.namespaces import (
-    NAMESPACE_ANNOTATIONS,
-    NAMESPACE_LABELS,
     NamespaceOptions,
+    namespace_label_options,
+    namespace_options,
 )
 from policyd.cli.shared.output import echo_skipped, within
 from policyd.cli.shared.policy_options import documents
-from policyd.cli.shared.settings import EXISTING, GROUP_NAME, USER_NAME, grouped
+from policyd.cli.shared.settings import GROUP_NAME, USER_NAME, grouped, option
 from policyd.defaulting.placing import placed
 from policyd.errors import ConfigError, PolicySchemaError, ReviewError, file_errors
 from policyd.json_types import JSONObject, object_in
@@ -57,10 +57,10 @@ class Selection(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "Selection":
-        """Return the selection ``Kind/name`` or ``Kind/namespace/name``; raises ValueError."""
+        """Return the selection ``Kind/name`` or ``Kind/namespace/name``; raises BadParameter."""
         parts = text.split("/")
         if len(parts) > 3 or not all(parts):
-            raise ValueError(f"{_EXPECTED}, got {text!r}")
+            raise click.BadParameter(f"{_EXPECTED}, got {text!r}")
         kind = parts[0] if len(parts) > 1 else ""
         return cls(kind, parts[1] if len(parts) == 3 else "", parts[-1])
 
@@ -100,15 +100,6 @@ def object_name(document: Document) -> str:
     return document.name or (generated if isinstance(generated, str) else "")
 
 
-def _parse(
-    context: click.Context, parameter: click.Parameter, text: str | None
-) -> Selection | None:
-    try:
-        return None if text is None else Selection.parse(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error), context, parameter) from None
-
-
 def _offered(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """Return the objects of FILE for a shell that completes ``--select``."""
     # click has left FILE among the other words, or opened it for --select=VALUE.
@@ -117,12 +108,11 @@ def _offered(context: click.Context, parameter: click.Parameter, incomplete: str
     return [text for text in map(selector, documents(named)) if text.startswith(incomplete)]
 
 
-SELECT = click.option(
-    "--select",
-    metavar="KIND/[NAMESPACE/]NAME",
-    callback=_parse,
+SELECT = option(
+    "--select KIND/[NAMESPACE/]NAME",
+    "Choose one of several objects in the file, as in Service/shop/web.",
+    read=Selection.parse,
     shell_complete=_offered,
-    help="Choose one of several objects in the file, as in Service/shop/web.",
 )
 
 
@@ -169,27 +159,11 @@ class RequestOptions:
     """The values of ``request_options``."""
 
     select: Selection | None
-    operation: str | None
     old: tuple[Path, ...]
-    user: str | None
-    groups: tuple[str, ...]
-    default_namespace: str | None
-    resource: str | None
-    namespace_labels: dict[str, str] | None
+    requester: Requester
+    namespaces: NamespaceOptions
     defaults: bool
-    namespace_annotations: dict[str, str] | None = None
     reads: tuple[Path, ...] = ()
-
-    @property
-    def requester(self) -> Requester:
-        """The options about every request."""
-        place = (self.default_namespace, self.resource)
-        return Requester(self.operation, self.user, self.groups, *place)
-
-    @property
-    def namespaces(self) -> NamespaceOptions:
-        """The options about every namespace."""
-        return NamespaceOptions(self.namespace_labels, self.namespace_annotations)
 
     @property
     def for_manifests(self) -> bool:
@@ -214,7 +188,7 @@ class RequestOptions:
                 f"{FOR_MANIFESTS} apply to manifests only: {name} contains an AdmissionReview, "
                 "which has them"
             )
-        old = OldObjects(documents, read_manifests(self.old).required().documents, self.requester)
+        old = old_objects(documents, read_manifests(self.old).required().documents, self.requester)
         namespaces = [each.raw for each in documents if is_namespace(each)]
         definitions = definitions_of(documents)
         mapper = mapper.with_definitions(definitions)
@@ -224,7 +198,7 @@ class RequestOptions:
         self.requester.require_one_kind(built)
         echo_assumptions(built, self.requester, mapper)
         reviews = [
-            each.raw if _is_review(each) else self.requester.review(each, old.of(each), mapper)
+            each.raw if _is_review(each) else self.requester.review(each, old(each), mapper)
             for each in documents
         ]
         objects = self.others() + self._placed(manifests.documents)
@@ -277,78 +251,65 @@ def _is_review(document: Document) -> bool:
 FOR_MANIFESTS = (
     "--select, --operation, --old, --resource, --user, --group, --namespace and --no-defaults"
 )
-OPERATION = click.option(
+OPERATION = option(
     "--operation",
+    "Set the operation of the request.  [default: CREATE, or UPDATE with --old]",
     type=click.Choice(OPERATIONS, case_sensitive=False),
-    metavar=f"[{'|'.join(OPERATIONS)}]",  # not in lower case
-    help="Set the operation of the request.  [default: CREATE, or UPDATE with --old]",
+    metavar=f"[{'|'.join(OPERATIONS)}]",
 )
-OLD = click.option(
-    "--old",
-    multiple=True,
-    type=EXISTING,
-    help="Read old versions of the manifests from this file or directory; objects found there are "
+OLD = option(
+    "--old PATH...",
+    "Read old versions of the manifests from this file or directory; objects found there are "
     "checked as UPDATEs. May be repeated.",
 )
-USER = click.option(
-    "--user", type=USER_NAME, help="Set the user of the request.  [default: policyd]"
-)
-GROUP = click.option(
-    "--group",
-    "groups",
-    multiple=True,
+USER = option("--user NAME", "Set the user of the request.  [default: policyd]", type=USER_NAME)
+GROUP = option(
+    "--group NAME...",
+    "Add a group of the user; may be repeated.  [default: system:authenticated]",
+    to="groups",
     type=GROUP_NAME,
-    help="Add a group of the user; may be repeated.  [default: system:authenticated]",
 )
 
 
-def _resource(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+def _resource(value: str) -> str:
     """Refuse a file: other tools take manifests by an option of this name."""
-    if value is not None and (is_source(Path(value).name) or value.endswith("/")):
+    if is_source(Path(value).name) or value.endswith("/"):
         raise click.BadParameter(f"{value} is a path, not a resource such as apps/v1/deployments")
     return value
 
 
-RESOURCE = click.option(
-    "--resource",
-    callback=_resource,
-    metavar="RESOURCE",
-    help="Set the resource of the request where it does not follow from the kind of the manifests, "
+RESOURCE = option(
+    "--resource RESOURCE",
+    "Set the resource of the request where it does not follow from the kind of the manifests, "
     "as apps/v1/deployments for a Scale: RESOURCE, VERSION/RESOURCE or GROUP/VERSION/RESOURCE.",
+    read=_resource,
 )
-NAMESPACE = click.option(
-    "-n",
-    "--namespace",
-    "default_namespace",
-    metavar="NAME",
-    help="Set the namespace of objects that name none.  [default: default]",
+NAMESPACE = option(
+    "-n, --namespace NAME",
+    "Set the namespace of objects that name none.  [default: default]",
 )
-READS = click.option(
-    "--reads",
-    multiple=True,
-    type=EXISTING,
-    help="Read other objects of the cluster from this file or directory, for policies with reads. "
+READS = option(
+    "--reads PATH...",
+    "Read other objects of the cluster from this file or directory, for policies with reads. "
     "May be repeated.",
 )
-DEFAULTS = click.option(
+DEFAULTS = option(
     "--no-defaults",
-    "defaults",
-    is_flag=True,
+    "Evaluate manifests as they are, without the defaults that the API server adds before "
+    "admission.",
+    to="defaults",
     flag_value=False,
     default=True,
-    help="Evaluate manifests as they are, without the defaults that the API server adds before "
-    "admission.",
+    show_default=False,
 )
-_OPTIONS = (
-    SELECT, OPERATION, OLD, USER, GROUP, NAMESPACE, RESOURCE, NAMESPACE_LABELS,
-    NAMESPACE_ANNOTATIONS, READS, DEFAULTS,
-)  # fmt: skip
-request_options = grouped("request", RequestOptions, _OPTIONS)
+requester_group = grouped("requester", Requester)
+_OPTIONS = (requester_group, SELECT, OPERATION, OLD, USER, GROUP, NAMESPACE, RESOURCE)
+request_options = grouped(
+    "request", RequestOptions, (*_OPTIONS, namespace_options, READS, DEFAULTS)
+)
 # No part of a webhook configuration reads annotations of a namespace, or other objects.
 webhook_request_options = grouped(
-    "request",
-    RequestOptions,
-    [each for each in _OPTIONS if each not in (NAMESPACE_ANNOTATIONS, READS)],
+    "request", RequestOptions, (*_OPTIONS, namespace_label_options, DEFAULTS)
 )
 
 

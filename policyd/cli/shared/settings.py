@@ -20,16 +20,23 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 class ExistingPath(click.Path):
-    """A file or directory, which ``-`` is not."""
+    """A file or directory. ``missing``: what to do if an option that is required is not given."""
+
+    def __init__(self, missing: str | None = None, *, allow_dash: bool = False) -> None:
+        super().__init__(exists=True, path_type=Path, allow_dash=allow_dash)
+        self._missing = missing
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value == "-" and not Path("-").exists():
+        if value == "-" and not self.allow_dash and not Path("-").exists():
             self.fail("cannot be standard input (-); name a file or a directory", param, ctx)
         return super().convert(value, param, ctx)
 
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str | None:
+        return self._missing
 
-EXISTING = ExistingPath(exists=True, path_type=Path)
-EXISTING_OR_STDIN = click.Path(exists=True, path_type=Path, allow_dash=True)
+
+EXISTING = ExistingPath()
+EXISTING_OR_STDIN = ExistingPath(allow_dash=True)
 SHORT = {"policies": "-p"}
 # The metavar of a flag in --help, by the function that reads it.
 _METAVARS: dict[Callable[[str], Any], str] = {
@@ -173,6 +180,43 @@ def percentage(text: str) -> float:
     return float(number)
 
 
+# The types of values that are named by their metavar.
+_TYPES: dict[str, click.ParamType[Any]] = {
+    "DIR": click.Path(file_okay=False, path_type=Path),
+    "DURATION": OptionValue("DURATION", option_values.positive_duration),
+    "FILE": FILE,
+    "PATH": EXISTING,
+}
+
+
+def option(
+    shown: str,
+    text: str,
+    *,
+    to: str = "",
+    read: Callable[[Any], Any] | None = None,
+    **attributes: Any,
+) -> AddOption:
+    """Return an option, declared as ``--help`` shows it: ``-n, --namespace NAME...``, which may be
+    repeated. Without a metavar and a type it is a switch. ``to``: the argument, if it has another
+    name than the option. ``read`` makes its value of a value that is given.
+    """
+    words = shown.split()
+    flags = [each.rstrip(",") for each in words if each.startswith("-")]
+    for each in words[len(flags) :]:
+        metavar = each.removesuffix("...")
+        known = {"metavar": metavar, "type": _TYPES.get(metavar), "multiple": metavar != each}
+        attributes = {**known, **attributes}
+    if read is not None:
+        attributes["callback"] = lambda _context, _option, given: (
+            None if given is None else read(given)
+        )
+    is_flag = not attributes.keys() & {"metavar", "type"}
+    has_default = bool(attributes.get("default"))
+    attributes = {"is_flag": is_flag, "show_default": has_default, **attributes}
+    return click.option(*flags, *([to] if to else []), help=text, **attributes)
+
+
 def with_options(command: Callable[..., Any], options: Sequence[AddOption]) -> Callable[..., Any]:
     """Add options to a command; ``--help`` lists them in this order."""
     for add in reversed(options):
@@ -180,9 +224,23 @@ def with_options(command: Callable[..., Any], options: Sequence[AddOption]) -> C
     return command
 
 
-def grouped(argument: str, make: Callable[..., Any], options: Sequence[AddOption]) -> AddOption:
-    """Return what adds options to a command as one argument: what ``make`` returns for their
-    values, which are its parameters; parameters without an option have a default.
+def printing(shown: str, text: str, show: Callable[[Any], None], **attributes: Any) -> AddOption:
+    """Return an option for which a command only shows something."""
+
+    def callback(context: click.Context, _: click.Parameter, given: Any) -> None:
+        if given not in (None, False) and not context.resilient_parsing:
+            show(given)
+            context.exit()
+
+    attributes = {"is_eager": True, "expose_value": False, "callback": callback, **attributes}
+    return option(shown, text, **attributes)
+
+
+def grouped(
+    argument: str, make: Callable[..., Any], options: Sequence[AddOption] = ()
+) -> AddOption:
+    """Return what makes one argument of the values of options, which are parameters of ``make``;
+    those without an option have a default. ``options`` are added to the command.
     """
     names = tuple(signature(make).parameters)
 

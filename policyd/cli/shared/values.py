@@ -8,7 +8,7 @@ from typing import Any
 from policyd._core.eval.program import render, type_of
 from policyd._core.values.errors import CelError
 from policyd._core.values.types import MapKey, Optional, StructValue, UInt
-from policyd.cli.shared.output import counted
+from policyd.cli.shared.output import counted, one_line
 
 # The types that CEL's string() converts; other keys are shown as their type.
 _KEYS = frozenset((
@@ -70,7 +70,7 @@ def shown(value: Any, width: int) -> str:
 
 def cut(text: str, width: int) -> str:
     """Put a string on one line and truncate it with an ellipsis."""
-    line = " ".join(text.split())
+    line = one_line(text)
     return line if len(line) <= width else line[: max(1, width - 1)] + "…"
 
 

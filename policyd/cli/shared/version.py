@@ -1,12 +1,8 @@
 """The option ``--kubernetes-version``, and the version of a cluster. Loads no policies."""
 
-from pathlib import Path
-
-import click
-
-from policyd.cli.shared.kubeconfig import cluster_reader
+from policyd.cli.shared.kubeconfig import Kubeconfig
 from policyd.cli.shared.output import warn
-from policyd.cli.shared.settings import VERSIONS, AddOption, OptionValue
+from policyd.cli.shared.settings import VERSIONS, AddOption, OptionValue, option
 from policyd.versions import NEWEST, SPAN, KubernetesVersion, nearest, supported
 
 VERSION = OptionValue("VERSION", supported, VERSIONS)
@@ -16,21 +12,21 @@ def version_option(*, of_cluster: str = "") -> AddOption:
     """Add the argument ``version`` to a command. It defaults to the newest version, or to None if
     the command can look up the version of a cluster; ``of_cluster`` then is the default's name.
     """
-    otherwise = of_cluster or f"{NEWEST}"
-    return click.option(
+    otherwise = f"  [default: {of_cluster}]" if of_cluster else ""
+    return option(
         "--kubernetes-version",
-        "version",
+        f"Evaluate policies as this Kubernetes version does ({SPAN}).{otherwise}",
+        to="version",
         type=VERSION,
         default=None if of_cluster else NEWEST,
-        help=f"Evaluate policies as this Kubernetes version does ({SPAN}).  [default: {otherwise}]",
     )
 
 
-def version_of(kubeconfig: Path | None, context: str | None) -> KubernetesVersion:
+def version_of(kube: Kubeconfig) -> KubernetesVersion:
     """Look up the cluster's version, or the nearest supported one; the newest if that fails."""
     from policyd.cluster.listing import ApiReadError
 
-    with cluster_reader(kubeconfig, context) as reader:
+    with kube.reader() as reader:
         try:
             version, warning = nearest(KubernetesVersion.parse(reader.version()))
         except (ApiReadError, ValueError) as error:

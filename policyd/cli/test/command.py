@@ -11,7 +11,7 @@ import click
 from policyd.cli.shared.output import counted, format_option
 from policyd.cli.shared.policy_options import documents, policy_paths
 from policyd.cli.shared.request import DEFAULTS
-from policyd.cli.shared.settings import EXISTING, PERCENT, OptionValue, percentage
+from policyd.cli.shared.settings import EXISTING, PERCENT, OptionValue, grouped, option, percentage
 from policyd.cli.shared.version import version_option
 from policyd.cli.test.foreign import load_tested, run_foreign
 from policyd.cli.test.last_failed import failed_before, note_failures
@@ -25,7 +25,6 @@ from policyd.importers.reading import read_tests
 from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.policy.source.loader import load, require
 from policyd.policy.suite.runner import selected
-from policyd.versions import KubernetesVersion
 
 _SHOWN_CASES = 10  # of those that --run may name
 _EPILOG = """\b
@@ -72,13 +71,17 @@ def _cases(context: click.Context, parameter: click.Parameter, incomplete: str) 
         cases = each.raw.get("cases") if each.kind == "PolicyTest" else None
         for case in cases if isinstance(cases, list) else ():
             if isinstance(case, dict):
-                found.append(_as_pattern(f"{each.name}/{case.get('name')}"))
+                name = f"{each.name}/{case.get('name')}"
+                # Without characters that mean something to a shell or in a pattern.
+                found.append("".join(s if s.isalnum() or s in "_-/" else "." for s in name))
     return [each for each in found if each.startswith(incomplete)]
 
 
-def _as_pattern(name: str) -> str:
-    """Return the name without characters that mean something to a shell or in a pattern."""
-    return "".join(each if each.isalnum() or each in "_-/" else "." for each in name)
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise click.BadParameter(f"{error}", param_hint="--run") from None
 
 
 def _coverage(text: str) -> float:
@@ -91,42 +94,31 @@ def _coverage(text: str) -> float:
 
 @click.command("test", epilog=_EPILOG)
 @policy_paths(EXISTING)
-@click.option(
-    "--run",
-    "pattern",
-    metavar="REGEX",
+@option(
+    "--run REGEX",
+    "Run only the cases whose SUITE/CASE matches.",
+    to="select",
+    read=_pattern,
     shell_complete=_cases,
-    help="Run only the cases whose SUITE/CASE matches.",
 )
-@click.option(
-    "--last-failed",
-    is_flag=True,
-    help="Run only the cases that failed when they ran last; all cases if none did.",
+@option(
+    "--last-failed", "Run only the cases that failed when they ran last; all cases if none did."
 )
-@click.option(
+@option(
     "--update",
-    is_flag=True,
-    help="Write the observed answers into the suites, as expect: of cases that fail or have none.",
+    "Write the observed answers into the suites, as expect: of cases that fail or have none.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="List the cases that pass too.")
-@click.option(
-    "--explain/--no-explain",
-    default=True,
-    help="Explain below each failure what the policies did.  [default: explain]",
-)
-@click.option(
-    "--require-tests",
-    is_flag=True,
-    help="Fail if a policy has no suite, or no case matches it.",
-)
-@click.option("--coverage", is_flag=True, help="Report the outcomes that no case produced.")
-@click.option(
+@option("-v, --verbose", "List the cases that pass too.")
+@option("--explain/--no-explain", "Explain below each failure what the policies did.", default=True)
+@option("--require-tests", "Fail if a policy has no suite, or no case matches it.")
+@option("--coverage", "Report the outcomes that no case produced.")
+@option(
     "--coverage-min",
-    "least",
+    "Fail if less than this is covered; implies --coverage.",
+    to="least",
     type=OptionValue(PERCENT, _coverage),
-    help="Fail if less than this is covered; implies --coverage.",
 )
-@click.option("--watch", is_flag=True, help="Run the affected suites again when files change.")
+@option("--watch", "Run the affected suites again when files change.")
 @format_option(
     *FORMATS,
     help="Choose the output format. json is a list with one object per case (under the key cases "
@@ -134,21 +126,16 @@ def _coverage(text: str) -> float:
 )
 @DEFAULTS
 @version_option()
+@grouped("options", RunOptions)
 def command(
     *,
     paths: tuple[Path, ...],
-    pattern: str | None,
+    options: RunOptions,
     last_failed: bool,
     update: bool,
     verbose: bool,
-    explain: bool,
-    require_tests: bool,
-    coverage: bool,
-    least: float | None,
     watch: bool,
     form: str,
-    defaults: bool,
-    version: KubernetesVersion,
 ) -> None:
     """Run the test suites in PATHS against your policies and explain each failed case.
 
@@ -159,41 +146,30 @@ def command(
     PATHS may also hold tests of Kyverno (kyverno-test.yaml) and Gatekeeper (suite.yaml): they run
     against the policies in PATHS that policyd import made of those that they name.
     """
-    observed = coverage or least is not None
-    options = RunOptions(
-        _pattern(pattern),
-        explain,
-        require_tests,
-        observed,
-        least or 0.0,
-        version,
-        defaults=defaults,
-    )
-    if require_tests and (pattern is not None or last_failed):
-        option = "--last-failed" if pattern is None else "--run"
-        raise click.UsageError(f"--require-tests needs every case: remove {option}")
+    if options.require_tests and (options.select is not None or last_failed):
+        flag = "--last-failed" if options.select is None else "--run"
+        raise click.UsageError(f"--require-tests needs every case: remove {flag}")
     if update and form != "text":
         raise click.UsageError(f"--update cannot be combined with --format {form}")
     if watch:
         _watch(paths, options, verbose, form, update=update, last_failed=last_failed)
-    loaded = load_tested(paths, version)
-    sources = loaded.sources
+    sources, foreign = load_tested(paths, options.version)
     given = {
         "--update": update,
         "--last-failed": last_failed,
-        "--require-tests": require_tests,
-        "--coverage": observed,
+        "--require-tests": options.require_tests,
+        "--coverage": options.covers,
     }
-    _require_plain(loaded.foreign, given)
+    _require_plain(foreign, given)
     try:
         if update:
             options = _update(paths, sources, options, last_failed)
-            sources, last_failed = load(paths, version=version), False
+            sources, last_failed = load(paths, version=options.version), False
         sources = require(sources)
-        suites = suites_of(sources, paths, options, foreign=bool(loaded.foreign))
+        suites = suites_of(sources, paths, options, foreign=bool(foreign))
         if last_failed:
             options = _only_failed(suites, options)
-        results = _run(sources, suites, options, loaded.foreign)
+        results = _run(sources, suites, options, foreign)
     except PolicyError as error:
         error.add_note(NOT_RUN)
         raise
@@ -213,13 +189,13 @@ def _watch(
     update: bool,
     last_failed: bool,
 ) -> NoReturn:
-    for option, given in (
+    for flag, given in (
         (f"--format {form}", form != "text"),
         ("--update", update),
         ("--last-failed", last_failed),
     ):
         if given:
-            raise click.UsageError(f"--watch cannot be combined with {option}")
+            raise click.UsageError(f"--watch cannot be combined with {flag}")
     _require_plain(read_tests(paths)[0], {"--watch": True})
     from policyd.cli.test.watch import SuiteWatcher  # slow to import
 
@@ -230,22 +206,22 @@ def _update(
     paths: Sequence[Path], sources: Sources, options: RunOptions, last_failed: bool
 ) -> RunOptions:
     """Run the suites and write what was observed; return the options to run the same cases."""
-    drafts = drafted(sources)
-    suites = suites_of(require(drafts.sources), paths, options)
+    sources, written = drafted(sources)
+    suites = suites_of(require(sources), paths, options)
     if last_failed:
         options = _only_failed(suites, options)
-    plain = replace(options, explain=False, require_tests=False, coverage=False)
-    write_expectations(_run(drafts.sources, suites, plain).suites, drafts)
+    plain = replace(options, explain=False, require_tests=False, coverage=False, least=None)
+    write_expectations(_run(sources, suites, plain).suites, written)
     return options
 
 
 def _require_plain(foreign: Sequence[Document], given: Mapping[str, bool]) -> None:
     """Raise UsageError for options that only suites of policyd have a meaning for."""
-    for option, is_given in given.items():
+    for flag, is_given in given.items():
         if is_given and foreign:
             test = foreign[0]
             raise click.UsageError(
-                f"{option} needs suites of policyd, and {test.file} is a {test.kind} of "
+                f"{flag} needs suites of policyd, and {test.file} is a {test.kind} of "
                 f"{test.api_version}: leave out one of them"
             )
 
@@ -281,10 +257,3 @@ def _only_failed(suites: Sequence[Document], options: RunOptions) -> RunOptions:
         return options
     click.echo(f"running {counted(count, 'case')} that failed in the last run", err=True)
     return replace(options, only=before)
-
-
-def _pattern(text: str | None) -> re.Pattern[str] | None:
-    try:
-        return None if text is None else re.compile(text)
-    except re.error as error:
-        raise click.BadParameter(f"{error}", param_hint="--run") from None

@@ -37,15 +37,12 @@ def deciding(stories: Sequence[WebhookStory], keys: Set[str], style: TreeStyle) 
         if each.matched and (changes or each.outcome not in _CHANGES) and each.outcome != "admits"
     ]
     for each in acted:
-        yield from _lines(each, style)
+        shown = policy_lines if in_detail(each, style) else short_lines
+        yield from shown(each, style)
     if stories[-1].response["allowed"] and "allowed" in keys:
         yield from _nobody([each for each in policies if each not in acted], style)
     elif not acted:
         yield from _others(policies, style)
-
-
-def _lines(each: PolicyStory, style: TreeStyle) -> Iterator[str]:
-    return policy_lines(each, style) if in_detail(each, style) else short_lines(each, style)
 
 
 def _nobody(policies: Sequence[PolicyStory], style: TreeStyle) -> Iterator[str]:
@@ -90,7 +87,12 @@ def compared(mismatches: Iterable[Mismatch], width: int, *, deletes: bool = Fals
     if short:
         yield from _table(short)
     for each in long:
-        yield from _diff(each) if _is_tree(each) else _stacked(each)
+        if _is_tree(each):
+            yield from _diff(each)
+            continue
+        yield each.key
+        yield f"  expected: {styled(_text(each.expected), fg='green')}"
+        yield f"  found:    {styled(_text(each.found), fg='red')}"
     yield from dict.fromkeys(filter(None, map(_reading, mismatches)))
     for each in errors:
         yield from _erred(each, deletes)
@@ -158,12 +160,6 @@ def _table(rows: Sequence[tuple[str, str, str]]) -> Iterator[str]:
         if key:
             cells = (styled(cells[0], fg="green"), styled(cells[1], fg="red"))
         yield f"{key:<{widths[0]}}  {cells[0]}  {cells[1]}"
-
-
-def _stacked(each: Mismatch) -> Iterator[str]:
-    yield each.key
-    yield f"  expected: {styled(_text(each.expected), fg='green')}"
-    yield f"  found:    {styled(_text(each.found), fg='red')}"
 
 
 def _diff(each: Mismatch) -> Iterator[str]:

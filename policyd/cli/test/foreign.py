@@ -4,7 +4,6 @@ run, and reported as suites are. Imports no policy.
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter_ns
 
@@ -17,7 +16,7 @@ from policyd.importers.reading import KYVERNO_FILES, read_tests
 from policyd.json_types import strings_in
 from policyd.policy.model.suite import SuiteRequest
 from policyd.policy.model.suite_cases import SuiteCase
-from policyd.policy.source.files import SourceFile, read
+from policyd.policy.source.files import read
 from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.policy.source.loader import load, load_files
 from policyd.policy.suite.expectations import Mismatch
@@ -28,28 +27,27 @@ _RESULT = "result"
 _GROUPS = (b"policyd.dev/", b"admissionregistration.k8s.io/")
 
 
-@dataclass(frozen=True, slots=True)
-class TestSources:
-    """The documents of policyd, and the tests of other engines."""
-
-    __test__ = False
-
-    sources: Sources
-    foreign: tuple[Document, ...] = ()
-
-
-def load_tested(paths: Sequence[Path], version: KubernetesVersion) -> TestSources:
-    """Load policies and suites. The tests of other engines, and the files that they name, are not
-    among their documents.
+def load_tested(
+    paths: Sequence[Path], version: KubernetesVersion
+) -> tuple[Sources, Sequence[Document]]:
+    """Load policies and suites, and the tests of other engines: neither these nor the files that
+    they name are among the first.
     """
     foreign, problems = read_tests(paths)
     if not foreign:
-        return TestSources(load(paths, version=version))
+        return load(paths, version=version), ()
     files, more = read(paths)
     named = {name for each in foreign for name in _files_of(each)}
     beside = {str(Path(os.path.realpath(each.file)).parent) for each in foreign}
-    kept = [each for each in files if not _is_foreign(each, named, beside)]
-    return TestSources(load_files(kept, [*problems, *more], version=version), tuple(foreign))
+    kept = [
+        each
+        for each in files
+        if Path(each.name).name not in KYVERNO_FILES
+        and each.real not in named
+        # Files beside a test count as parts of it unless they hold policies or suites.
+        and (str(Path(each.real).parent) not in beside or any(g in each.data for g in _GROUPS))
+    ]
+    return load_files(kept, [*problems, *more], version=version), foreign
 
 
 def run_foreign(
@@ -83,15 +81,6 @@ def _case(test: Document, proof: Proof, seconds: float) -> CaseRun:
         name, (), SuiteRequest(), None, None, True, False, states=(), changes={}, removed=()
     )
     return CaseRun(case, result)
-
-
-def _is_foreign(file: SourceFile, named: set[str], beside: set[str]) -> bool:
-    """Whether a file belongs to a test of another engine: the test itself, what it names, and what
-    lies beside it and holds no policies or suites.
-    """
-    if Path(file.name).name in KYVERNO_FILES or file.real in named:
-        return True
-    return str(Path(file.real).parent) in beside and not any(each in file.data for each in _GROUPS)
 
 
 def _files_of(test: Document) -> Iterator[str]:

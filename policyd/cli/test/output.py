@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from policyd.cli.shared.output import counted, echo_json, problem_text, styled
+from policyd.cli.shared.output import counted, echo_json, fields_json, problem_text, styled
 from policyd.cli.shared.reports import REPORTS, ReportEntry, ReportRule, echo_report
 from policyd.cli.shared.terminal.wrapping import aligned, echo_wrapped
 from policyd.cli.shared.tree import TreeStyle, readable_width
@@ -140,13 +140,10 @@ def _rows(each: PolicyCoverage, verbose: bool) -> Iterator[tuple[str, str, str, 
     name, share = each.document.name, f"{each.seen}/{each.wanted}"
     for part in each.parts:
         if part.missing:
-            yield f"{part.file}:{part.line}", name, share, _never(part)
+            never = f"{_named(part)}: {', '.join(part.missing)}"
+            yield f"{part.file}:{part.line}", name, share, never
     if verbose and each.seen == each.wanted:
         yield f"{each.document.file}:{each.document.place('metadata.name')[0]}", name, share, ""
-
-
-def _never(part: Part) -> str:
-    return f"{_named(part)}: {', '.join(part.missing)}"
 
 
 def _named(part: Part) -> str:
@@ -169,26 +166,16 @@ def _json(results: SuiteResults) -> Any:
 
 def _case(result: CaseResult) -> JSONObject:
     return {
-        "suite": result.suite,
-        "name": result.name,
-        "file": result.file,
-        "line": result.line,
+        **fields_json(result, "suite", "name", "file", "line"),
         "mismatches": [asdict(each) for each in result.mismatches],
-        "error": result.error,
-        "seconds": result.seconds,
-        "passed": result.passed,
+        **fields_json(result, "error", "seconds", "passed"),
     }
 
 
 def _covered(each: PolicyCoverage) -> JSONObject:
-    document = each.document
     return {
-        "name": document.name,
-        "kind": document.kind,
-        "file": document.file,
-        "matched": each.matched,
-        "seen": each.seen,
-        "wanted": each.wanted,
+        **fields_json(each.document, "name", "kind", "file"),
+        **fields_json(each, "matched", "seen", "wanted"),
         "parts": [asdict(part) for part in each.parts],
     }
 

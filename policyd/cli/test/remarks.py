@@ -3,6 +3,7 @@
 from policyd.cli.shared.output import echo_warning
 from policyd.cli.test.run import SuiteResults
 from policyd.errors import Problem
+from policyd.policy.lint.all import in_documents
 from policyd.policy.lint.lint_rules import suppress
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.values.objects import invalid_objects
@@ -20,6 +21,6 @@ def echo_remarks(results: SuiteResults, sources: Sources) -> None:
             seen.add(case.assumed)
             text, hint = case.assumed
             echo_warning(Problem(text, case.file, case.line, hint=hint))
-    found = list(invalid_objects(LintRun(sources)))
+    found = list(in_documents(LintRun(sources), invalid_objects))
     for each in suppress(found, sources.lint_comments, frozenset())[0]:
         echo_warning(each)

@@ -86,7 +86,7 @@ class RunOptions:
     explain: bool = True
     require_tests: bool = False
     coverage: bool = False
-    least: float = 0.0
+    least: float | None = None
     version: KubernetesVersion = NEWEST
     only: Mapping[str, frozenset[str]] | None = None
     defaults: bool = True
@@ -94,7 +94,12 @@ class RunOptions:
     @property
     def observes(self) -> bool:
         """Whether every case must be observed for coverage."""
-        return self.require_tests or self.coverage
+        return self.require_tests or self.covers
+
+    @property
+    def covers(self) -> bool:
+        """Whether the coverage is reported."""
+        return self.coverage or self.least is not None
 
 
 def suites_of(
@@ -124,25 +129,31 @@ def run(sources: Sources, suites: Sequence[Document], options: RunOptions) -> Su
     ran = tuple(SuiteRunner(sources, options, seen).run(suites))
     policies = () if seen is None else tuple(seen.policies())
     missing = tuple(_untested(policies, suites, sources)) if options.require_tests else ()
-    return SuiteResults(ran, missing, policies if options.coverage else None, options.least)
+    return SuiteResults(ran, missing, policies if options.covers else None, options.least or 0.0)
 
 
+@dataclass
 class SuiteRunner:
     """Runs suites of one load. Every case is added to ``coverage`` if it is given."""
 
-    def __init__(
-        self, sources: Sources, options: RunOptions, coverage: Coverage | None = None
-    ) -> None:
-        self.sources = sources
-        self.options = options
-        self.coverage = coverage
-        self._whole = compiler.compile_strict(sources)
-        if coverage is not None:
-            coverage.expect(sources.documents)
+    sources: Sources
+    options: RunOptions
+    coverage: Coverage | None = None
+
+    def __post_init__(self) -> None:
+        self._whole = compiler.compile_strict(self.sources)
+        if self.coverage is not None:
+            self.coverage.expect(self.sources.documents)
 
     def run(self, suites: Sequence[Document]) -> Iterator[SuiteRun]:
         """Run every selected case. Raises ConfigError for a suite without policies."""
-        work = [(each, case) for each in suites for case in self._cases(each)]
+        only, select = self.options.only, self.options.select
+        work = [
+            (suite, case)
+            for suite in suites
+            for case in runner.selected(suite, select)
+            if only is None or f"{suite.name}/{case.name}" in only.get(suite.file, ())
+        ]
         found: dict[int, list[CaseRun]] = {id(each): [] for each in suites}
         current: RunningSuite | None = None
         for document, case in with_progress(work, "testing"):
@@ -150,12 +161,6 @@ class SuiteRunner:
                 current = self.policies_of(document)
             found[id(document)].append(current.run(case))
         return (SuiteRun(each, tuple(found[id(each)])) for each in suites)
-
-    def _cases(self, document: Document) -> Iterator[SuiteCase]:
-        only = self.options.only
-        for case in runner.selected(document, self.options.select):
-            if only is None or f"{document.name}/{case.name}" in only.get(document.file, ()):
-                yield case
 
     def policies_of(self, document: Document) -> "RunningSuite":
         policies = SuitePolicies.of(document, self._whole)
@@ -228,7 +233,12 @@ def _untested(
             continue
         policy = each.document
         line, column = policy.place("metadata.name")
-        naming = [s.file for s in suites if _tests(s, policy, sources)]
+        named = (policy.kind, policy.name)
+        naming = [
+            suite.file
+            for suite in suites
+            if any((one.kind, one.name) == named for one in suite_sources(suite, sources).documents)
+        ]
         if naming:
             text = f"no case of {', '.join(naming[:3])} matches {policy.label}"
             hint = (
@@ -239,8 +249,3 @@ def _untested(
             text = f"{policy.label} has no suite: no PolicyTest tests it"
             hint = "write suite.yaml beside it: a PolicyTest that names the policy under policies:"
         yield Problem(text, policy.file, line, column, hint=hint, rule="require-tests")
-
-
-def _tests(document: Document, policy: Document, sources: Sources) -> bool:
-    of_suite = suite_sources(document, sources).documents
-    return any((one.kind, one.name) == (policy.kind, policy.name) for one in of_suite)

@@ -4,7 +4,7 @@ what it wrote. Runs no case.
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,21 +29,11 @@ from policyd.policy.suite.runner import IDEMPOTENT
 _DRAFT: JSONObject = {"allowed": True}  # stands for an expectation that is not written yet
 
 
-@dataclass(frozen=True, slots=True)
-class Drafts:
-    """Sources in which cases without ``expect`` can run. ``written`` are the suites that have
-    such cases, as they are in their files, by file and index.
-    """
-
-    sources: Sources
-    written: Mapping[tuple[str, int], JSONObject]
-
-    def raw(self, suite: Document) -> JSONObject:
-        """Return a suite as it is in its file."""
-        return self.written.get((suite.file, suite.index), suite.raw)
+# The suites that have cases without ``expect``, as they are in their files, by file and index.
+Written = Mapping[tuple[str, int], JSONObject]
 
 
-def drafted(sources: Sources) -> Drafts:
+def drafted(sources: Sources) -> tuple[Sources, Written]:
     """Let the cases without ``expect`` run, if that is all that is wrong with their suite."""
     documents: list[Document] = []
     written: dict[tuple[str, int], JSONObject] = {}
@@ -59,7 +49,7 @@ def drafted(sources: Sources) -> Drafts:
         else:
             documents.append(each)
     problems = tuple(each for each in sources.problems if each not in solved)
-    return Drafts(replace(sources, documents=tuple(documents), problems=problems), written)
+    return replace(sources, documents=tuple(documents), problems=problems), written
 
 
 def _without_expectation(raw: JSONObject) -> Iterator[JSONObject]:
@@ -71,7 +61,7 @@ def _without_expectation(raw: JSONObject) -> Iterator[JSONObject]:
             yield from (row for row in rows if not row.get("expect"))
 
 
-def update(suites: Sequence[SuiteRun], drafts: Drafts) -> None:
+def update(suites: Sequence[SuiteRun], written: Written) -> None:
     """Write the expectations of cases that failed or have none, and print the differences.
 
     Raises ConfigError for a file that cannot be written.
@@ -79,7 +69,7 @@ def update(suites: Sequence[SuiteRun], drafts: Drafts) -> None:
     files: dict[str, list[SuiteRun]] = {}
     for suite in suites:
         files.setdefault(suite.document.file, []).append(suite)
-    edits = [_FileUpdate(file, runs, drafts) for file, runs in files.items()]
+    edits = [_FileUpdate(file, runs, written) for file, runs in files.items()]
     needed = [each for each in edits if each.notes or each.count]
     for each in needed:
         each.write()
@@ -90,15 +80,16 @@ def update(suites: Sequence[SuiteRun], drafts: Drafts) -> None:
 class _FileUpdate:
     """The changes of one file. ``notes`` are what the author should know about them."""
 
-    def __init__(self, file: str, suites: Sequence[SuiteRun], drafts: Drafts) -> None:
+    def __init__(self, file: str, suites: Sequence[SuiteRun], written: Written) -> None:
         self._file = file
         self._before = self._text = ""
         self.count = 0
         self.notes: list[str] = []
         # From the end: a change moves what follows it.
         for suite in sorted(suites, key=lambda each: each.document.index, reverse=True):
+            raw = written.get((file, suite.document.index), suite.document.raw)
             for case in reversed(suite.cases):
-                self._add(suite.document, drafts.raw(suite.document), case)
+                self._add(suite.document, raw, case)
         self.notes.reverse()
 
     def write(self) -> None:
@@ -115,7 +106,8 @@ class _FileUpdate:
     def _add(self, document: Document, raw: JSONObject, case: CaseRun) -> None:
         result = case.result
         test = _at(raw, case.case.path)
-        expect = test.get("expect") or _inherited(raw, case.case.path)
+        # A row may have the expectation of its case.
+        expect = test.get("expect") or _at(raw, case.case.path[:2]).get("expect")
         if expect and result.passed:
             return
         where = f"{result.file}:{result.line}: {result.suite}/{result.name}"
@@ -162,12 +154,6 @@ def _at(raw: Any, path: Sequence[str | int]) -> Any:
     for part in path:
         raw = raw[part]
     return raw
-
-
-def _inherited(raw: JSONObject, path: Sequence[str | int]) -> JSONObject | None:
-    """Return the expectation that a row has from its case."""
-    found: JSONObject | None = _at(raw, path[:2]).get("expect")
-    return found
 
 
 def _read(file: str) -> str:

@@ -2,7 +2,7 @@
 
 import click
 
-from policyd.cli.shared.groups import TableGroup, by_word, modules_in
+from policyd.cli.shared.groups import TableGroup, modules_in
 
 # Module with the click command ``command``: its line in the help.
 COMMANDS = {
@@ -16,18 +16,16 @@ COMMANDS = {
     "delete": "Delete policyd's configurations from a cluster.",
     "match": "Show which webhooks the API server calls for a request.",
 }
-_ELSEWHERE = by_word(
-    {
-        ("apply",): "create install register update",
-        ("check",): "lint test validate verify",
-        ("delete",): "remove uninstall",
-        ("match",): "explain trace why",
-        ("rbac",): "permissions role roles",
-        ("render",): "export generate print template",
-        ("status",): "describe get list show",
-        ("watch",): "sync",
-    }
-)
+_ELSEWHERE = {
+    ("apply",): "create install register update",
+    ("check",): "lint test validate verify",
+    ("delete",): "remove uninstall",
+    ("match",): "explain trace why",
+    ("rbac",): "permissions role roles",
+    ("render",): "export generate print template",
+    ("status",): "describe get list show",
+    ("watch",): "sync",
+}
 _EPILOG = """\
 Run 'policyd webhooks COMMAND --help' for the options, examples and exit statuses of a command.
 """

@@ -6,12 +6,12 @@ import click
 
 from policyd.cli.shared.output import warn
 from policyd.cli.shared.policy_options import loaded
+from policyd.cli.shared.settings import option
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.webhooks.in_tree import in_tree
 from policyd.cli.webhooks.options import FORCE, WebhookOptions, webhook_options
 from policyd.cli.webhooks.placing import Placing, would_change
 from policyd.cli.webhooks.synchronizing import (
-    ConfigurationChange,
     cluster,
     configurations,
     synchronized,
@@ -34,7 +34,7 @@ manager owns a field (see --force-conflicts).
 
 @click.command("apply", epilog=_EPILOG)
 @webhook_options
-@click.option("--dry-run", is_flag=True, help="Print what would change, and change nothing.")
+@option("--dry-run", "Print what would change, and change nothing.")
 @FORCE
 def command(*, given: WebhookOptions, dry_run: bool, force: bool) -> None:
     """Create or update the webhook configurations that your policies need.
@@ -54,7 +54,7 @@ def command(*, given: WebhookOptions, dry_run: bool, force: bool) -> None:
     if mode is None:
         policies = loaded(given.paths)[1]
         wanted = configurations(policies, options)
-    with cluster(given.kubeconfig, given.context) as objects:
+    with cluster(given.kube) as objects:
         if mode is None:
             changes = synchronized(objects, wanted, options.name, force=force, dry_run=dry_run)
         else:
@@ -63,7 +63,10 @@ def command(*, given: WebhookOptions, dry_run: bool, force: bool) -> None:
             placing = Placing(objects, state, options, force=force, pause=_pause, note=_note)
             changes = would_change(objects, state, options) if dry_run else placing.run()
         for change in changes:
-            _print(change, dry_run=dry_run)
+            if change.what == "left":
+                warn(f"{change.label} is not needed by any policy, but it is not policyd's")
+            else:
+                click.echo(f"{change.label} {change.what}{' (dry run)' if dry_run else ''}")
     for found in reach(policies, configurations(policies, options)):
         for gap in found.gaps:
             warn(f"{found.kind} {found.policy} is {found.state}: {gap}")
@@ -76,10 +79,3 @@ def _pause(seconds: float) -> bool:
 
 def _note(text: str) -> None:
     echo_wrapped(text, err=True)
-
-
-def _print(change: ConfigurationChange, *, dry_run: bool) -> None:
-    if change.what == "left":
-        warn(f"{change.label} is not needed by any policy, but it is not policyd's")
-    else:
-        click.echo(f"{change.label} {change.what}{' (dry run)' if dry_run else ''}")

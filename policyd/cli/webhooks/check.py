@@ -8,11 +8,10 @@ from policyd.cli.shared.manifests import place_of, read_manifests
 from policyd.cli.shared.output import echo_json, format_option, styled
 from policyd.cli.shared.policy_options import loaded, policies_option
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
-from policyd.cli.webhooks.options import VERBOSE, files_option, no_configurations
+from policyd.cli.webhooks.options import VERBOSE, configurations_among, files_option
 from policyd.cli.webhooks.reach_output import all_reached, reach_json, reach_text
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
-from policyd.webhooks.configuration_paths import RESOURCES
 from policyd.webhooks.reach.policy_reach import reach
 from policyd.webhooks.validation.configurations import problems
 
@@ -62,9 +61,7 @@ def command(*, paths: tuple[Path, ...], files: tuple[Path, ...], verbose: bool, 
 def _configurations(files: tuple[Path, ...]) -> list[JSONObject]:
     """Return the configurations in files; raises ConfigError for what the API server refuses."""
     documents = read_manifests(files, skips=True).required().documents
-    chosen = [each for each in documents if each.kind in RESOURCES]
-    if not chosen:
-        raise no_configurations(files)
+    chosen = configurations_among(documents, files)
     wrong = [
         f"{styled(place_of(each), bold=True)}: {each.label}: {problem}"
         for each in chosen

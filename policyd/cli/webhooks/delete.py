@@ -1,13 +1,12 @@
 """``policyd webhooks delete``: deletes policyd's configurations from a cluster."""
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG
+from policyd.cli.shared.kubeconfig import Kubeconfig, kubeconfig_options
 from policyd.cli.shared.output import warn
+from policyd.cli.shared.settings import option
 from policyd.cli.webhooks.in_tree import served_in, stored_documents
 from policyd.cli.webhooks.synchronizing import (
     OURS,
@@ -17,15 +16,13 @@ from policyd.cli.webhooks.synchronizing import (
     every,
     has_labels,
 )
+from policyd.cluster.commands import Objects
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.placement.placed_documents import REGISTRATION, annotations_in, is_binding, key_of
 from policyd.placement.placed_documents import RESOURCES as POLICIES
 from policyd.placement.placed_documents import path_of as document_path
 from policyd.webhooks.configuration_paths import RESOURCES, path_of
-
-if TYPE_CHECKING:
-    from policyd.cluster.commands import Objects
 
 _EPILOG = """\b
 Examples:
@@ -40,23 +37,12 @@ if a configuration is not policyd's or the cluster cannot be reached.
 
 @click.command("delete", epilog=_EPILOG)
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option(
-    "--all",
-    "everything",
-    is_flag=True,
-    help="Delete every configuration with policyd's labels, whatever its name.",
+@option(
+    "--all", "Delete every configuration with policyd's labels, whatever its name.", to="everything"
 )
-@click.option("-y", "--yes", is_flag=True, help="Skip the confirmation.")
-@KUBECONFIG
-@CONTEXT
-def command(
-    *,
-    names: tuple[str, ...],
-    everything: bool,
-    yes: bool,
-    kubeconfig: Path | None,
-    context: str | None,
-) -> None:
+@option("-y, --yes", "Skip the confirmation.")
+@kubeconfig_options
+def command(*, names: tuple[str, ...], everything: bool, yes: bool, kube: Kubeconfig) -> None:
     """Delete webhook configurations of policyd, of both kinds, and the documents that were placed
     in the API server for them (--in-tree).
 
@@ -65,7 +51,7 @@ def command(
     """
     if everything == bool(names):
         raise click.UsageError("give either the NAME of the configurations or --all")
-    with cluster(kubeconfig, context) as objects:
+    with cluster(kube) as objects:
         found = [
             ConfigurationChange(kind, each["metadata"]["name"], "deleted", each, None)
             for kind in RESOURCES
@@ -75,13 +61,21 @@ def command(
                 else filter(None, (current(objects, path_of(kind, name)) for name in names))
             )
         ]
-        _check(found)
+        for change in found:
+            if change.before is not None and not has_labels(change.before):
+                raise ConfigError(
+                    f"{change.label} does not have the labels of policyd ({OURS})\n"
+                    f"  hint: delete it with kubectl delete {change.kind.lower()} {change.name}"
+                )
         found += _placed(objects, names)
         if not found:
             click.echo("there is nothing to delete", err=True)
             return
         if not yes:
-            _confirm(found)
+            for change in found:
+                click.echo(change.label, err=True)
+            if not click.confirm("Delete them? No policy is enforced without them.", err=True):
+                raise SystemExit(1)
         for change in found:
             if change.before is not None and (change.kind in POLICIES or not everything):
                 objects.delete(_path(change.before), uid=change.before["metadata"]["uid"])
@@ -93,7 +87,7 @@ def command(
             click.echo(f"{change.label} deleted")
 
 
-def _placed(objects: "Objects", names: Sequence[str]) -> list[ConfigurationChange]:
+def _placed(objects: Objects, names: Sequence[str]) -> list[ConfigurationChange]:
     """Return the placed documents of these configurations, or of all; bindings come first."""
     from policyd.cluster.objects import ObjectError
 
@@ -118,19 +112,3 @@ def _placed(objects: "Objects", names: Sequence[str]) -> list[ConfigurationChang
 def _path(found: JSONObject) -> str:
     kind, name = key_of(found)
     return path_of(kind, name) if kind in RESOURCES else document_path(found)
-
-
-def _check(found: Sequence[ConfigurationChange]) -> None:
-    for change in found:
-        if change.before is not None and not has_labels(change.before):
-            raise ConfigError(
-                f"{change.label} does not have the labels of policyd ({OURS})\n"
-                f"  hint: delete it with kubectl delete {change.kind.lower()} {change.name}"
-            )
-
-
-def _confirm(found: Sequence[ConfigurationChange]) -> None:
-    for change in found:
-        click.echo(change.label, err=True)
-    if not click.confirm("Delete them? No policy is enforced without them.", err=True):
-        raise SystemExit(1)

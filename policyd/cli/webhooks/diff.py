@@ -39,7 +39,7 @@ def command(*, given: WebhookOptions) -> None:
     """
     options, mode, different = given.options, given.mode, False
     wanted = configurations(loaded(given.paths)[1], options) if mode is None else []
-    with cluster(given.kubeconfig, given.context) as objects:
+    with cluster(given.kube) as objects:
         if mode is None:
             changes = synchronized(objects, wanted, options.name, force=True, dry_run=True)
         else:

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 from policyd.cli.shared.policy_options import loaded
 from policyd.cli.webhooks.options import WebhookOptions
 from policyd.cli.webhooks.synchronizing import every_at
+from policyd.cluster.commands import Objects
 from policyd.errors import ConfigError
 from policyd.export.exported_policies import exported
 from policyd.json_types import JSONObject
@@ -30,9 +30,6 @@ from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.loaded_documents import Sources
 from policyd.versions import KubernetesVersion, nearest
 
-if TYPE_CHECKING:
-    from policyd.cluster.commands import Objects
-
 # Statuses with which an API server refuses a document itself, not who writes it.
 _REFUSED = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
 
@@ -50,12 +47,17 @@ class InTreeState:
     refused: Mapping[PolicyPart, str]
 
     @property
+    def documents(self) -> dict[Key, JSONObject]:
+        """Return the documents that are wanted."""
+        return {key_of(each): each for part in self.plan.wanted.values() for each in part}
+
+    @property
     def in_force(self) -> frozenset[PolicyPart]:
         """Return the parts that are stored as they are wanted."""
         return self.plan.in_force(self.stored)
 
 
-def cluster_version(objects: "Objects") -> KubernetesVersion:
+def cluster_version(objects: Objects) -> KubernetesVersion:
     """Return the version of the cluster, or the nearest supported one."""
     reported = str(objects.get("version").get("gitVersion"))
     try:
@@ -65,7 +67,7 @@ def cluster_version(objects: "Objects") -> KubernetesVersion:
 
 
 def in_tree(
-    objects: "Objects",
+    objects: Objects,
     given: WebhookOptions,
     mode: PlacementMode,
     policies: tuple[Sources, CompiledPolicySet] | None = None,
@@ -96,12 +98,12 @@ def in_tree(
     return InTreeState(compiled, served, stored, plan, refused)
 
 
-def served_in(objects: "Objects") -> ServedKinds:
+def served_in(objects: Objects) -> ServedKinds:
     """Return the kinds that the cluster serves."""
     return served_kinds(objects.get(path) for path in version_paths(objects.get(GROUP_PATH)))
 
 
-def stored_documents(objects: "Objects", served: ServedKinds) -> dict[Key, JSONObject]:
+def stored_documents(objects: Objects, served: ServedKinds) -> dict[Key, JSONObject]:
     """Return every policy and binding in the cluster, no matter who made it."""
     return {
         key_of(each): each
@@ -111,7 +113,7 @@ def stored_documents(objects: "Objects", served: ServedKinds) -> dict[Key, JSONO
 
 
 def _refusals(
-    objects: "Objects", plan: PlacementPlan, stored: dict[Key, JSONObject], *, force: bool
+    objects: Objects, plan: PlacementPlan, stored: dict[Key, JSONObject], *, force: bool
 ) -> dict[PolicyPart, str]:
     """Return the parts with a document that the API server refuses."""
     from policyd.cluster.objects import ObjectError

@@ -9,18 +9,18 @@ import click
 from policyd._core.match.equivalents import Equivalents
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.review import decode
-from policyd.cli.shared.authorizer import authorizer_option
+from policyd.cli.shared.authorizer import AUTHORIZER
 from policyd.cli.shared.manifests import (
     definitions_of,
     is_namespace,
     place_of,
     read_manifests,
 )
-from policyd.cli.shared.output import echo_json, format_option, styled, warn
+from policyd.cli.shared.output import echo_json, fields_json, format_option, styled, warn
 from policyd.cli.shared.request import RequestOptions, name_of, read_source, webhook_request_options
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.shared.version import version_option
-from policyd.cli.webhooks.options import files_option, no_configurations
+from policyd.cli.webhooks.options import configurations_among, files_option
 from policyd.defaulting.defaults import Defaults
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
@@ -29,7 +29,6 @@ from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.source.loaded_documents import Document
 from policyd.versions import KubernetesVersion
 from policyd.webhooks.calls import Calls, Hook, HookCall, NotCalled, called, hooks_of
-from policyd.webhooks.configuration_paths import RESOURCES
 from policyd.webhooks.validation import problems
 
 _EPILOG = """\b
@@ -62,7 +61,7 @@ Exit status: 0 if the webhooks were determined (even if the API server rejects t
 @click.command("match", epilog=_EPILOG)
 @files_option("webhook configurations, Namespaces and CustomResourceDefinitions")
 @webhook_request_options
-@authorizer_option
+@AUTHORIZER
 @format_option("text", "json")
 @click.argument("file", default="-", type=click.File("rb"), metavar="[FILE]")
 @version_option()
@@ -128,9 +127,7 @@ def _configurations(
     documents: Sequence[Document], files: Sequence[Path], version: KubernetesVersion
 ) -> list[JSONObject]:
     """Return the configurations of files, with a warning for each of their problems."""
-    found = [each for each in documents if each.kind in RESOURCES]
-    if not found:
-        raise no_configurations(files)
+    found = configurations_among(documents, files)
     for each in found:
         for problem in problems(each.raw, version=version):
             warn(f"the API server refuses {each.label}: {problem}", place_of(each))
@@ -151,7 +148,9 @@ def calls_text(calls: Calls, request: JSONObject) -> Iterator[str]:
             yield f"{title}:"
             for number, call in enumerate(listed, 1):
                 mark = f"{number}." if call.hook.mutates else "-"
-                yield f"  {mark} {_call_text(call, request)}"
+                notes = "; ".join((*_seen(call, request), *call.notes))
+                seen = f" ({notes})" if notes else ""
+                yield f"  {mark} {_named(call.hook)}: rules[{call.rule}] matches{seen}"
     if not shown:
         yield "no webhook is called"
     if calls.rejection is not None:
@@ -165,7 +164,8 @@ def calls_text(calls: Calls, request: JSONObject) -> Iterator[str]:
         if others:
             yield f"{title}:"
             for each in others:
-                yield f"  - {_kind(each.hook)} {_named(each.hook)}: {each.reason}"
+                kind = "mutating" if each.hook.mutates else "validating"
+                yield f"  - {kind} {_named(each.hook)}: {each.reason}"
                 yield from (f"      {other}" for other in each.others)
 
 
@@ -201,12 +201,6 @@ def _request_text(request: JSONObject) -> str:
     return f"{request.get('operation', '')} {name} {where} ({served})".replace("  ", " ")
 
 
-def _call_text(call: HookCall, request: JSONObject) -> str:
-    notes = [*_seen(call, request), *call.notes]
-    shown = f" ({'; '.join(notes)})" if notes else ""
-    return f"{_named(call.hook)}: rules[{call.rule}] matches{shown}"
-
-
 def _seen(call: HookCall, request: JSONObject) -> Iterator[str]:
     """Yield as what the webhook sees the request, if not as what the client sent."""
     wanted = request.get("requestResource") or request.get("resource") or {}
@@ -215,21 +209,13 @@ def _seen(call: HookCall, request: JSONObject) -> Iterator[str]:
         yield f"as {name} of {group}/{version}" if group else f"as {name} of {version}"
 
 
-def _kind(hook: Hook) -> str:
-    return "mutating" if hook.mutates else "validating"
-
-
 def _named(hook: Hook) -> str:
     return f"{hook.configuration} / {hook.name}"
 
 
 def _hook_json(hook: Hook) -> JSONObject:
-    return {
-        "kind": hook.kind,
-        "configuration": hook.configuration,
-        "webhook": hook.name,
-        "index": hook.index,
-    }
+    named = {**fields_json(hook, "kind", "configuration"), "webhook": hook.name}
+    return {**named, "index": hook.index}
 
 
 def _call_json(call: HookCall) -> JSONObject:
@@ -238,10 +224,10 @@ def _call_json(call: HookCall) -> JSONObject:
         "rule": call.rule,
         "resource": dict(zip(("group", "version", "resource"), call.resource, strict=True)),
         "kindSeen": dict(zip(("group", "version", "kind"), call.kind, strict=True)),
-        "notes": list(call.notes),
+        "notes": call.notes,
     }
 
 
 def _other_json(other: NotCalled) -> JSONObject:
-    reason = {"part": other.part, "reason": other.reason, "otherRules": list(other.others)}
+    reason = {**fields_json(other, "part", "reason"), "otherRules": other.others}
     return {**_hook_json(other.hook), **reason}

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import click
 
-from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG
+from policyd.cli.shared.kubeconfig import Kubeconfig, kubeconfig_options
 from policyd.cli.shared.output import within
 from policyd.cli.shared.policy_options import policies_option
-from policyd.cli.shared.settings import FILE, AddOption, OptionValue, grouped
+from policyd.cli.shared.settings import AddOption, ExistingPath, OptionValue, grouped, option
 from policyd.errors import ConfigError, file_errors
 from policyd.option_values import service_port
 from policyd.placement.placement import MODES, PlacementMode
+from policyd.policy.source.loaded_documents import Document
+from policyd.webhooks.configuration_paths import RESOURCES
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
 
 # The name of a Service in DNS, which begins with NAME.NAMESPACE.
@@ -23,17 +25,13 @@ _DNS_NAME = re.compile(
 )
 _DEFAULT_SERVICE = "policyd/policyd:443"
 
-VERBOSE = click.option(
-    "-v",
-    "--verbose",
-    is_flag=True,
-    help="Also print the rules by which policies are reached, and what else differs.",
+VERBOSE = option(
+    "-v, --verbose", "Also print the rules by which policies are reached, and what else differs."
 )
-FORCE = click.option(
+FORCE = option(
     "--force-conflicts",
-    "force",
-    is_flag=True,
-    help="Take fields from other managers, such as kubectl. Without it such a field is an error.",
+    "Take fields from other managers, such as kubectl. Without it such a field is an error.",
+    to="force",
 )
 
 
@@ -42,31 +40,28 @@ _PRINTED = (
 )
 
 
-class _ConfigurationsPath(click.Path):
-    """A file or directory of webhook configurations."""
-
-    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:
-        return f"Name a file or directory of webhook configurations: {_PRINTED}."
+_CONFIGURATIONS = ExistingPath(
+    f"Name a file or directory of webhook configurations: {_PRINTED}.", allow_dash=True
+)
 
 
-_CONFIGURATIONS = _ConfigurationsPath(exists=True, path_type=Path, allow_dash=True)
-
-
-def no_configurations(files: Iterable[Path]) -> ConfigError:
-    """Return the error that files hold no webhook configurations."""
-    return ConfigError(f"no webhook configurations {within(files)}\n  hint: {_PRINTED}")
+def configurations_among(documents: Iterable[Document], files: Iterable[Path]) -> list[Document]:
+    """Return the webhook configurations in files; raises ConfigError if there are none."""
+    found = [each for each in documents if each.kind in RESOURCES]
+    if not found:
+        raise ConfigError(f"no webhook configurations {within(files)}\n  hint: {_PRINTED}")
+    return found
 
 
 def files_option(contents: str) -> AddOption:
     """``-f``, the argument ``files``: where ``contents`` are read from."""
-    return click.option(
-        "-f",
-        "--filename",
-        "files",
+    return option(
+        "-f, --filename",
+        f"Read {contents} from this file or directory; - is standard input. May be repeated.",
+        to="files",
         multiple=True,
         required=True,
         type=_CONFIGURATIONS,
-        help=f"Read {contents} from this file or directory; - is standard input. May be repeated.",
     )
 
 
@@ -122,65 +117,43 @@ def ca_bundle(file: Path | None) -> bytes:
     return data
 
 
-NAME = click.option(
-    "--name",
-    default="policyd",
-    show_default=True,
-    metavar="NAME",
-    help="Set the name of both configurations.",
-)
+NAME = option("--name NAME", "Set the name of both configurations.", default="policyd")
 _OPTIONS = (
     NAME,
-    click.option(
-        "--service",
-        type=SERVICE,
-        default=_DEFAULT_SERVICE,
-        show_default=True,
-        help="Call policyd by this Service.",
-    ),
-    click.option(
-        "--url",
+    option("--service", "Call policyd by this Service.", type=SERVICE, default=_DEFAULT_SERVICE),
+    option(
+        "--url URL",
+        "Call policyd by this URL, such as https://10.0.0.7:8443, instead of a Service.",
         default="",
-        metavar="URL",
-        help="Call policyd by this URL, such as https://10.0.0.7:8443, instead of a Service.",
     ),
-    click.option(
-        "--ca-file",
-        type=FILE,
-        help="Trust these CA certificates (PEM). Without it, caBundle is left to others, such as "
+    option(
+        "--ca-file FILE",
+        "Trust these CA certificates (PEM). Without it, caBundle is left to others, such as "
         "cert-manager.",
     ),
-    click.option(
-        "-n",
-        "--namespace",
-        metavar="NAME",
-        help="Leave out this namespace, policyd's own: its Pods must start while policyd does "
+    option(
+        "-n, --namespace NAME",
+        "Leave out this namespace, policyd's own: its Pods must start while policyd does "
         "not answer.  [default: the namespace of the Service]",
     ),
-    click.option(
-        "--exclude-namespace",
-        "excluded",
-        multiple=True,
+    option(
+        "--exclude-namespace NAME...",
+        "Leave out this namespace; may be repeated.",
+        to="excluded",
         default=("kube-system",),
-        show_default=True,
-        metavar="NAME",
-        help="Leave out this namespace; may be repeated.",
     ),
-    click.option(
-        "--timeout",
+    option(
+        "--timeout NUMBER",
+        "Let the API server wait this many seconds for policyd; longer where a policy "
+        "has a longer timeoutSeconds.",
         type=click.IntRange(1, 30),
         default=10,
-        show_default=True,
-        metavar="NUMBER",
-        help="Let the API server wait this many seconds for policyd; longer where a policy "
-        "has a longer timeoutSeconds.",
     ),
-    click.option(
-        "--policy-configmaps",
-        default="",
-        metavar="SELECTOR",
-        help="Add a webhook that checks edits of the ConfigMaps with these labels in policyd's "
+    option(
+        "--policy-configmaps SELECTOR",
+        "Add a webhook that checks edits of the ConfigMaps with these labels in policyd's "
         "namespace, such as policyd.dev/policies=true.",
+        default="",
     ),
 )
 render_options = grouped("options", _render_options, _OPTIONS)
@@ -195,18 +168,17 @@ class WebhookOptions:
     paths: tuple[Path, ...]
     options: RenderOptions
     mode: PlacementMode | None
-    kubeconfig: Path | None
-    context: str | None
+    kube: Kubeconfig
 
 
-IN_TREE = click.option(
+IN_TREE = option(
     "--in-tree",
-    "mode",
-    type=click.Choice(MODES),
-    help="Let the API server enforce policies itself: auto where that costs less, only all of them "
+    "Let the API server enforce policies itself: auto where that costs less, only all of them "
     "or fail, never removes placed policies. Without this option no placed document is read or "
     "written.",
+    to="mode",
+    type=click.Choice(MODES),
 )
 webhook_options = grouped(
-    "given", WebhookOptions, (policies_option(), render_options, IN_TREE, KUBECONFIG, CONTEXT)
+    "given", WebhookOptions, (policies_option(), render_options, IN_TREE, kubeconfig_options)
 )

@@ -5,7 +5,7 @@ of the webhook lose a policy, and ends after they have it again.
 """
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from dataclasses import KW_ONLY, dataclass
 
 from policyd.cli.webhooks.in_tree import InTreeState, stored_documents
 from policyd.cli.webhooks.synchronizing import (
@@ -15,6 +15,7 @@ from policyd.cli.webhooks.synchronizing import (
     current,
     synchronized,
 )
+from policyd.cluster.commands import Objects
 from policyd.controllers.registration.configurations import (
     NARROWING_SECONDS,
     ConfigurationWrite,
@@ -40,71 +41,63 @@ from policyd.webhooks.configuration_paths import RESOURCES
 from policyd.webhooks.configuration_paths import path_of as configuration_path
 from policyd.webhooks.rendering.options import RenderOptions
 
-if TYPE_CHECKING:
-    from policyd.cluster.commands import Objects
-
 
 def would_change(
-    objects: "Objects", state: InTreeState, options: RenderOptions
+    objects: Objects, state: InTreeState, options: RenderOptions
 ) -> Iterator[ConfigurationChange]:
     """Yield what a run would have changed in the end; changes nothing."""
     plan, stored = state.plan, state.stored
     left = configurations(state.policies.without(plan.placement.in_tree), options)
     yield from synchronized(objects, left, options.name, force=True, dry_run=True)
-    documents = {key_of(each): each for part in plan.wanted.values() for each in part}
-    for key, each in documents.items():
+    for key, each in state.documents.items():
         before = stored.get(key)
         if before is None or not in_step(before, each):
             yield applied(objects, path_of(each), each, before, force=True, dry_run=True)
     for step in removals(plan.wanted, stored, options.name):
-        if key_of(step.document) not in documents:
+        if key_of(step.document) not in state.documents:
             yield _deleted(step)
 
 
+@dataclass
 class Placing:
     """One run. ``pause`` waits for some seconds and returns whether to go on; ``note`` prints what
     is waited for, and what is wrong.
     """
 
-    def __init__(
-        self,
-        objects: "Objects",
-        state: InTreeState,
-        options: RenderOptions,
-        *,
-        force: bool,
-        pause: Callable[[float], bool],
-        note: Callable[[str], None],
-    ) -> None:
-        self._objects = objects
-        self._state = state
-        self._plan = state.plan
-        self._options = options
-        self._force = force
-        self._pause = pause
-        self._note = note
-        self._stored = dict(state.stored)
+    objects: Objects
+    state: InTreeState
+    options: RenderOptions
+    _: KW_ONLY
+    force: bool
+    pause: Callable[[float], bool]
+    note: Callable[[str], None]
+
+    def __post_init__(self) -> None:
+        self._stored = dict(self.state.stored)
 
     def run(self) -> Iterator[ConfigurationChange]:
         """Yield each change when it is made. Ends early if ``pause`` says so; whatever was reached
         then enforces every policy.
         """
-        for (name, _), why in self._state.refused.items():
-            self._note(f"warning: {name} runs by the webhook: {why}")
+        for (name, _), why in self.state.refused.items():
+            self.note(f"warning: {name} runs by the webhook: {why}")
         yield from self._widen()
-        surplus = removals(self._plan.wanted, self._stored, self._options.name)
+        surplus = removals(self.state.plan.wanted, self._stored, self.options.name)
         if surplus:
-            self._note(f"waiting {WIDE_SECONDS:g} s until API servers follow the webhook's rules")
-            if not self._pause(WIDE_SECONDS):
+            self.note(f"waiting {WIDE_SECONDS:g} s until API servers follow the webhook's rules")
+            if not self.pause(WIDE_SECONDS):
                 return
             for step in surplus:
-                yield self._delete(step)
-            if not self._pause(BINDING_SECONDS):
+                uid = step.document["metadata"]["uid"]
+                self.objects.delete(path_of(step.document), uid=uid)
+                del self._stored[key_of(step.document)]
+                yield _deleted(step)
+            if not self.pause(BINDING_SECONDS):
                 return
-        for step in policy_writes(self._plan.wanted, self._stored):
+        for step in policy_writes(self.state.plan.wanted, self._stored):
             yield self._apply(step)
-        bindings = list(binding_writes(self._plan.wanted, self._stored))
-        if bindings and not self._pause(BINDING_SECONDS):
+        bindings = list(binding_writes(self.state.plan.wanted, self._stored))
+        if bindings and not self.pause(BINDING_SECONDS):
             return
         for step in bindings:
             yield self._apply(step)
@@ -112,52 +105,52 @@ class Placing:
 
     def _widen(self) -> Iterator[ConfigurationChange]:
         """Let the webhook be called for every policy that is not in force in the API server."""
-        policies = self._state.policies.without(self._state.in_force)
-        wanted = {each["kind"]: each for each in configurations(policies, self._options)}
+        policies = self.state.policies.without(self.state.in_force)
+        wanted = {each["kind"]: each for each in configurations(policies, self.options)}
         for change in self._due(wanted, narrow=False):
             if change.wanted is not None:
-                path = configuration_path(change.kind, self._options.name)
+                path = configuration_path(change.kind, self.options.name)
                 body, before = change.wanted, change.found
-                yield applied(self._objects, path, body, before, force=self._force)
+                yield applied(self.objects, path, body, before, force=self.force)
 
     def _narrow(self) -> Iterator[ConfigurationChange]:
         """Take the policies that the API server enforces out of the rules of the webhook."""
-        in_force = self._plan.in_force(self._stored)
-        for part in sorted(self._plan.placement.in_tree - in_force):
-            self._note(
+        in_force = self.state.plan.in_force(self._stored)
+        for part in sorted(self.state.plan.placement.in_tree - in_force):
+            self.note(
                 f"warning: the documents of {part[0]} are stored otherwise than they were applied;"
                 " the webhook enforces it"
             )
-        left = configurations(self._state.policies.without(in_force), self._options)
+        left = configurations(self.state.policies.without(in_force), self.options)
         due = list(self._due({each["kind"]: each for each in left}, narrow=True))
         if due and in_force:
-            self._note("waiting until every API server enforces the policies that were placed")
-            if not self._wait_until_seen() or not self._pause(NARROWING_SECONDS):
+            self.note("waiting until every API server enforces the policies that were placed")
+            if not self._wait_until_seen() or not self.pause(NARROWING_SECONDS):
                 return
             # Somebody may have changed or deleted documents meanwhile.
-            stored = stored_documents(self._objects, self._state.served)
-            in_force &= self._plan.in_force(stored)
-            left = configurations(self._state.policies.without(in_force), self._options)
-        yield from synchronized(self._objects, left, self._options.name, force=self._force)
+            stored = stored_documents(self.objects, self.state.served)
+            in_force &= self.state.plan.in_force(stored)
+            left = configurations(self.state.policies.without(in_force), self.options)
+        yield from synchronized(self.objects, left, self.options.name, force=self.force)
 
     def _wait_until_seen(self) -> bool:
-        if not self._pause(SEEN_SECONDS):
+        if not self.pause(SEEN_SECONDS):
             return False
-        wanted = {key_of(each) for part in self._plan.wanted.values() for each in part}
-        stored = stored_documents(self._objects, self._state.served)
+        wanted = self.state.documents
+        stored = stored_documents(self.objects, self.state.served)
         placed = [each for key, each in stored.items() if key in wanted]
         for each in placed:
             for warning in type_warnings(each):
-                self._note(f"warning: {each['kind']} {each['metadata']['name']}: {warning}")
+                self.note(f"warning: {each['kind']} {each['metadata']['name']}: {warning}")
         # Without a controller nothing reports that a document has been seen: only time does.
-        return observed(placed) or self._pause(UNSEEN_SECONDS - SEEN_SECONDS)
+        return observed(placed) or self.pause(UNSEEN_SECONDS - SEEN_SECONDS)
 
     def _due(self, wanted: dict[str, JSONObject], *, narrow: bool) -> Iterator[ConfigurationWrite]:
-        name, options = self._options.name, self._options
+        name, options = self.options.name, self.options
         found = {
             kind: each
             for kind in RESOURCES
-            if (each := current(self._objects, configuration_path(kind, name))) is not None
+            if (each := current(self.objects, configuration_path(kind, name))) is not None
         }
         own = [options.namespace] if options.namespace else []
         excluded = (*options.excluded_namespaces, *own)
@@ -165,20 +158,15 @@ class Placing:
 
     def _apply(self, step: DocumentStep) -> ConfigurationChange:
         path = path_of(step.document)
-        change = applied(self._objects, path, step.document, step.found, force=self._force)
+        change = applied(self.objects, path, step.document, step.found, force=self.force)
         assert change.after is not None
-        if self._force and not in_step(change.after, step.document):
+        if self.force and not in_step(change.after, step.document):
             # Items that somebody else added to a list are not removed by applying.
-            after = self._objects.replace(path, replacing(change.after, step.document))
+            after = self.objects.replace(path, replacing(change.after, step.document))
             change = ConfigurationChange(change.kind, change.name, "configured", step.found, after)
         assert change.after is not None
         self._stored[key_of(step.document)] = change.after
         return change
-
-    def _delete(self, step: DocumentStep) -> ConfigurationChange:
-        self._objects.delete(path_of(step.document), uid=step.document["metadata"]["uid"])
-        del self._stored[key_of(step.document)]
-        return _deleted(step)
 
 
 def _deleted(step: DocumentStep) -> ConfigurationChange:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import click
 
-from policyd.cli.shared.output import echo_json, format_option
+from policyd.cli.shared.output import echo_objects, format_option
 from policyd.cli.shared.policy_options import loaded, policies_option
+from policyd.cli.shared.settings import option
 from policyd.policy.source.yaml_output import dump
 from policyd.webhooks.rendering.permissions import roles
 
@@ -31,21 +32,12 @@ Exit status: 0 on success, 2 if a policy or an option is invalid.
 
 @click.command("rbac", epilog=_EPILOG)
 @policies_option()
-@click.option(
-    "-n",
-    "--namespace",
+@option("-n, --namespace NAME", "The namespace of the service account.", default="policyd")
+@option(
+    "--service-account NAME",
+    "The service account of policyd; the roles are named NAME-reads.",
+    to="account",
     default="policyd",
-    show_default=True,
-    metavar="NAME",
-    help="The namespace of the service account.",
-)
-@click.option(
-    "--service-account",
-    "account",
-    default="policyd",
-    show_default=True,
-    metavar="NAME",
-    help="The service account of policyd; the roles are named NAME-reads.",
 )
 @format_option("yaml", "json")
 def command(*, paths: tuple[Path, ...], namespace: str, account: str, form: str) -> None:
@@ -59,7 +51,4 @@ def command(*, paths: tuple[Path, ...], namespace: str, account: str, form: str)
         click.echo(f"note: {each}", err=True)
     if not found:
         click.echo("note: no policy reads other objects or params: no role is needed", err=True)
-    if form == "json":
-        echo_json({"apiVersion": "v1", "kind": "List", "items": found})
-        return
-    click.echo("---\n".join(map(dump, found)), nl=False)
+    echo_objects(found, map(dump, found), form)

@@ -1,8 +1,9 @@
 """How commands print by which webhooks policies are reached. Finds nothing."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from policyd.cli.shared.output import counted, styled
+from policyd.cli.shared.output import counted, fields_json, styled
 from policyd.json_types import JSONObject
 from policyd.webhooks.reach.reach_result import Reached, State
 
@@ -27,37 +28,19 @@ def reach_text(results: Sequence[Reached], *, verbose: bool) -> Iterator[str]:
                 yield f"  by {by.configuration} / {by.webhook}, rules[{by.rule}]"
             for note in each.notes:
                 yield f"  note: {note}"
-    yield summary(results)
-
-
-def summary(results: Sequence[Reached]) -> str:
-    """Return how many policies are reached."""
-    parts = [counted(len(results), "policy", "policies")]
-    for state in ("partly reached", "not reached"):
-        number = sum(each.state == state for each in results)
-        if number:
-            parts.append(f"{number} {state}")
-    return ": ".join((parts[0], ", ".join(parts[1:]) or "all reached"))
+    numbers: Counter[str] = Counter(each.state for each in results)
+    missing = [state for state in ("partly reached", "not reached") if numbers[state]]
+    listed = ", ".join(f"{numbers[state]} {state}" for state in missing) or "all reached"
+    yield f"{counted(len(results), 'policy', 'policies')}: {listed}"
 
 
 def reach_json(results: Sequence[Reached]) -> list[JSONObject]:
     """Return the same as JSON."""
     return [
         {
-            "policy": each.policy,
-            "kind": each.kind,
-            "state": each.state,
-            "by": [
-                {
-                    "kind": by.kind,
-                    "configuration": by.configuration,
-                    "webhook": by.webhook,
-                    "rule": by.rule,
-                }
-                for by in each.by
-            ],
-            "gaps": list(each.gaps),
-            "notes": list(each.notes),
+            **fields_json(each, "policy", "kind", "state"),
+            "by": [fields_json(by, "kind", "configuration", "webhook", "rule") for by in each.by],
+            **fields_json(each, "gaps", "notes"),
         }
         for each in results
     ]

@@ -1,12 +1,12 @@
 """``policyd webhooks render``: prints the configurations that policies need. Applies nothing."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from policyd.cli.shared.output import echo_json, format_option
+from policyd.cli.shared.output import echo_objects, format_option
 from policyd.cli.shared.policy_options import loaded, policies_option
+from policyd.cli.shared.settings import option
 from policyd.cli.webhooks.options import render_options
 from policyd.cli.webhooks.synchronizing import configurations
 from policyd.json_types import JSONObject
@@ -42,11 +42,7 @@ Exit status: 0 on success, 2 if a policy or an option is invalid.
 @click.command("render", epilog=_EPILOG)
 @policies_option()
 @render_options
-@click.option(
-    "--explain",
-    is_flag=True,
-    help="Add comments: the policies that each rule serves (with --format yaml).",
-)
+@option("--explain", "Add comments: the policies that each rule serves (with --format yaml).")
 @format_option("yaml", "json")
 def command(*, paths: tuple[Path, ...], options: RenderOptions, explain: bool, form: str) -> None:
     """Print the webhook configurations that your policies need.
@@ -61,21 +57,17 @@ def command(*, paths: tuple[Path, ...], options: RenderOptions, explain: bool, f
     found = configurations(policies, options)
     if not found:
         click.echo("note: no policy needs a webhook", err=True)
-    if form == "json":
-        echo_json({"apiVersion": "v1", "kind": "List", "items": found})
-        return
-    texts = []
-    for each in found:
-        comments = list(_comments(policies, each)) if explain else []
-        texts.append("".join(f"# {line}\n" for line in comments) + dump(each))
-    click.echo("---\n".join(texts), nl=False)
+    heads = (_comments(policies, each) if explain else "" for each in found)
+    echo_objects(found, map(str.__add__, heads, map(dump, found)), form)
 
 
-def _comments(policies: CompiledPolicySet, configuration: JSONObject) -> Iterator[str]:
-    """Yield the policies that each rule serves."""
+def _comments(policies: CompiledPolicySet, configuration: JSONObject) -> str:
+    """Return comments with the policies that each rule serves."""
     served: dict[tuple[str, int], list[str]] = {}
     for found in reach(policies, [configuration]):
         for by in found.by:
             served.setdefault((by.webhook, by.rule), []).append(found.policy)
-    for (webhook, rule), names in sorted(served.items()):
-        yield f"{webhook} rules[{rule}]: {', '.join(dict.fromkeys(names))}"
+    return "".join(
+        f"# {webhook} rules[{rule}]: {', '.join(dict.fromkeys(names))}\n"
+        for (webhook, rule), names in sorted(served.items())
+    )

@@ -1,18 +1,18 @@
 """``policyd webhooks status``: whether a cluster calls policyd for every policy. Only reads."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import click
 
-from policyd.cli.shared.output import echo_json, format_option, styled
+from policyd.cli.shared.output import echo_json, fields_json, format_option, styled
 from policyd.cli.shared.policy_options import loaded
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.webhooks.in_tree import InTreeState, in_tree
 from policyd.cli.webhooks.options import VERBOSE, WebhookOptions, webhook_options
 from policyd.cli.webhooks.reach_output import all_reached, reach_json, reach_text
 from policyd.cli.webhooks.synchronizing import cluster, configurations, current, every
+from policyd.cluster.commands import Objects
 from policyd.json_types import JSON, JSONObject
 from policyd.placement.comparing import in_step
 from policyd.placement.document_steps import removals
@@ -22,9 +22,6 @@ from policyd.webhooks.endpoints import endpoint_slices, ready_endpoints
 from policyd.webhooks.reach.policy_reach import reach
 from policyd.webhooks.rendering.edit_webhook import GATE
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
-
-if TYPE_CHECKING:
-    from policyd.cluster.commands import Objects
 
 _EPILOG = """\b
 Examples:
@@ -64,7 +61,7 @@ def command(*, given: WebhookOptions, verbose: bool, form: str) -> None:
     if mode is None:
         policies = loaded(given.paths)[1]
     placed: InTreeState | None = None
-    with cluster(given.kubeconfig, given.context) as objects:
+    with cluster(given.kube) as objects:
         if mode is not None:
             placed = in_tree(objects, given, mode, tries=False)
             policies = placed.policies.without(placed.in_force)
@@ -97,9 +94,7 @@ def _placement_text(found: InTreeState) -> Iterator[str]:
 def _placement_json(found: InTreeState) -> list[JSONObject]:
     return [
         {
-            "policy": each.policy,
-            "kind": each.kind,
-            "webhook": each.webhook,
+            **fields_json(each, "policy", "kind", "webhook"),
             "engine": "api-server" if each.part in found.in_force else "webhook",
             "chosen": each.engine,
             "why": each.why,
@@ -110,14 +105,13 @@ def _placement_json(found: InTreeState) -> list[JSONObject]:
 
 def _misplaced(found: InTreeState, registration: str) -> Iterator[str]:
     """Yield how the placed documents of a cluster differ from those that it should have."""
-    documents = [each for part in found.plan.wanted.values() for each in part]
-    for each in documents:
-        there = found.stored.get(key_of(each))
+    wanted = found.documents
+    for key, each in wanted.items():
+        there = found.stored.get(key)
         if there is None:
-            yield f"there is no {label_of(key_of(each))}"
+            yield f"there is no {label_of(key)}"
         elif not in_step(there, each):
-            yield f"{label_of(key_of(each))} is not what would be applied"
-    wanted = {key_of(each) for each in documents}
+            yield f"{label_of(key)} is not what would be applied"
     for step in removals(found.plan.wanted, found.stored, registration):
         if key_of(step.document) not in wanted:
             yield f"{label_of(key_of(step.document))} is not needed"
@@ -147,7 +141,7 @@ def bundle_faults(configurations: Sequence[JSONObject]) -> Iterator[str]:
                 yield f"{webhook['name']} has no caBundle"
 
 
-def service_faults(objects: "Objects", service: ServiceAddress) -> Iterator[str]:
+def service_faults(objects: Objects, service: ServiceAddress) -> Iterator[str]:
     """Yield what is wrong with the Service and its endpoints."""
     label = f"Service {service.namespace}/{service.name}"
     found = current(objects, f"api/v1/namespaces/{service.namespace}/services/{service.name}")
@@ -161,7 +155,7 @@ def service_faults(objects: "Objects", service: ServiceAddress) -> Iterator[str]
         yield f"{label} has no ready endpoint"
 
 
-def _ready(objects: "Objects", service: ServiceAddress) -> int:
+def _ready(objects: Objects, service: ServiceAddress) -> int:
     """Return the number of ready endpoints."""
     pages = objects.list_pages(*endpoint_slices(service.namespace, service.name))
     return ready_endpoints(each for page in pages for each in page.get("items") or ())

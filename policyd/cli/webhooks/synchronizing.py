@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from policyd.cli.shared.kubeconfig import TIMEOUT, kubeconfig_file
+from policyd.cli.shared.kubeconfig import TIMEOUT, Kubeconfig
+from policyd.cluster.commands import Objects, open_objects
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.ownership import LABELS, MANAGER, POLICYD, labels_in, maker, without_maker
@@ -15,9 +15,6 @@ from policyd.webhooks.configuration_paths import API_VERSION, RESOURCES, path_of
 from policyd.webhooks.rendering.configurations import render
 from policyd.webhooks.rendering.options import RenderOptions
 from policyd.webhooks.validation.configurations import problems
-
-if TYPE_CHECKING:
-    from policyd.cluster.commands import Objects
 
 OURS = ",".join(f"{key}={value}" for key, value in LABELS.items())
 Outcome = Literal["created", "configured", "unchanged", "deleted", "left"]
@@ -53,11 +50,9 @@ def configurations(policies: CompiledPolicySet, options: RenderOptions) -> list[
 
 
 @contextmanager
-def cluster(kubeconfig: Path | None, context: str | None) -> Iterator["Objects"]:
+def cluster(kube: Kubeconfig) -> Iterator[Objects]:
     """Connect to a cluster. A refusal of its API server becomes a ConfigError."""
-    from policyd.cluster.commands import open_objects
-
-    with open_objects(kubeconfig_file(kubeconfig), context, TIMEOUT) as objects:
+    with open_objects(kube.file, kube.context, TIMEOUT) as objects:
         # Imported here because the client library may be missing; open_objects says so.
         from policyd.cluster.objects import ObjectError
 
@@ -70,7 +65,7 @@ def cluster(kubeconfig: Path | None, context: str | None) -> Iterator["Objects"]
             raise ConfigError(f"{error}{hint}") from None
 
 
-def current(objects: "Objects", path: str) -> JSONObject | None:
+def current(objects: Objects, path: str) -> JSONObject | None:
     """Return an object of the cluster; None if there is none."""
     from policyd.cluster.objects import ObjectError
 
@@ -82,19 +77,19 @@ def current(objects: "Objects", path: str) -> JSONObject | None:
         return None
 
 
-def every(objects: "Objects", kind: str) -> list[JSONObject]:
+def every(objects: Objects, kind: str) -> list[JSONObject]:
     """Return the configurations of a kind."""
     return every_at(objects, path_of(kind), kind, API_VERSION)
 
 
-def every_at(objects: "Objects", path: str, kind: str, api_version: str) -> list[JSONObject]:
+def every_at(objects: Objects, path: str, kind: str, api_version: str) -> list[JSONObject]:
     """Return the objects at the path of a list; its items have no kind and no apiVersion."""
     found = [item for page in objects.list_pages(path) for item in page.get("items") or ()]
     return [{"apiVersion": api_version, "kind": kind, **each} for each in found]
 
 
 def synchronized(
-    objects: "Objects",
+    objects: Objects,
     wanted: Sequence[JSONObject],
     name: str,
     *,
@@ -109,7 +104,9 @@ def synchronized(
         path = path_of(kind, name)
         before = current(objects, path)
         if kind in by_kind:
-            body = _beside_other(by_kind[kind], before)
+            # Another tool, such as Helm, may have set the label to its own name.
+            ours = maker(before or {}) in ("", POLICYD)
+            body = by_kind[kind] if ours else without_maker(by_kind[kind])
             yield applied(objects, path, body, before, force=force, dry_run=dry_run)
         elif before is not None and before.get("webhooks"):
             ours = is_ours(before)
@@ -119,7 +116,7 @@ def synchronized(
 
 
 def applied(
-    objects: "Objects",
+    objects: Objects,
     path: str,
     body: JSONObject,
     before: JSONObject | None,
@@ -129,13 +126,10 @@ def applied(
 ) -> ConfigurationChange:
     """Apply one object; ``before`` is what is stored of it."""
     after = objects.apply(path, body, MANAGER, force=force, dry_run=dry_run)
-    what = _what(before, after)
+    what: Outcome = "configured" if before is not None else "created"
+    if before is not None and shown(before) == shown(after):
+        what = "unchanged"
     return ConfigurationChange(body["kind"], body["metadata"]["name"], what, before, after)
-
-
-def _beside_other(body: JSONObject, before: JSONObject | None) -> JSONObject:
-    """Leave out the label that another tool, such as Helm, has set to its own name."""
-    return body if maker(before or {}) in ("", POLICYD) else without_maker(body)
 
 
 def is_ours(configuration: JSONObject) -> bool:
@@ -150,16 +144,8 @@ def has_labels(configuration: JSONObject) -> bool:
     return LABELS.items() <= labels_in(configuration).items()
 
 
-def _what(before: JSONObject | None, after: JSONObject) -> Outcome:
-    if before is None:
-        return "created"
-    return "unchanged" if shown(before) == shown(after) else "configured"
-
-
-def shown(configuration: JSONObject | None) -> JSONObject:
+def shown(configuration: JSONObject) -> JSONObject:
     """Return a configuration without what the API server notes about it."""
-    if configuration is None:
-        return {}
     noted = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "uid")
     metadata = {key: value for key, value in configuration["metadata"].items() if key not in noted}
     return {**configuration, "metadata": metadata}

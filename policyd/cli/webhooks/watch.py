@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from policyd.cli.shared.kubeconfig import TIMEOUT, kubeconfig_file
+from policyd.cli.shared.kubeconfig import TIMEOUT
 from policyd.cli.shared.policy_options import loaded
 from policyd.cli.webhooks.in_tree import cluster_version, in_tree
 from policyd.cli.webhooks.options import FORCE, WebhookOptions, webhook_options
@@ -23,6 +23,7 @@ from policyd.cli.webhooks.synchronizing import (
     configurations,
     synchronized,
 )
+from policyd.cluster.commands import Objects
 from policyd.controllers.waiting import until_any
 from policyd.errors import PolicydError
 from policyd.placement.placed_documents import ServedKinds, list_path
@@ -34,7 +35,6 @@ from policyd.webhooks.configuration_paths import RESOURCES, path_of
 from policyd.webhooks.reach.policy_reach import reach
 
 if TYPE_CHECKING:
-    from policyd.cluster.commands import Objects
     from policyd.cluster.objects import ObjectClient
     from policyd.cluster.watching import Watched
 
@@ -94,7 +94,7 @@ class _Watch:
     def start(self) -> None:
         """Load the policies, for the version of the cluster if it is to enforce some."""
         if self.given.mode is not None:
-            with cluster(self.given.kubeconfig, self.given.context) as objects:
+            with cluster(self.given.kube) as objects:
                 self.version = cluster_version(objects)
         self.load()
 
@@ -117,7 +117,7 @@ class _Watch:
             self.interrupted.clear()
         else:
             self.interrupted.set()
-        with cluster(self.given.kubeconfig, self.given.context) as objects:
+        with cluster(self.given.kube) as objects:
             for change in self._changes(objects):
                 if change.what == "left":
                     _log(f"warning: {change.label} is not needed, but it is not policyd's")
@@ -126,7 +126,7 @@ class _Watch:
                     _log(f"{change.label} {change.what}")
         return changes
 
-    def _changes(self, objects: "Objects") -> Iterator[ConfigurationChange]:
+    def _changes(self, objects: Objects) -> Iterator[ConfigurationChange]:
         assert self.loaded is not None
         given, options, force = self.given, self.given.options, self.force
         if given.mode is None:
@@ -153,7 +153,8 @@ class _Watch:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._end, stop)
-        config = configuration(kubeconfig_file(self.given.kubeconfig), self.given.context)
+        kube = self.given.kube
+        config = configuration(kube.file, kube.context)
         objects = ObjectClient(config, TIMEOUT)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(objects.close)
@@ -170,7 +171,10 @@ class _Watch:
                 if stop.is_set():
                     break
                 edited.clear()
-                if not await self._tried():
+                try:
+                    self._note_repair(await asyncio.to_thread(self.synchronize))
+                except PolicydError as error:
+                    _log(f"error: {error}; trying again in {RETRY:g} s")
                     loop.call_later(RETRY, due.set)
                 await until_any(stop, edited, seconds=self.rest)
         _log("stopped; the configurations stay as they are")
@@ -222,14 +226,6 @@ class _Watch:
                 what = f"cannot watch them: {problem}" if problem else "they are watched again"
                 _log(f"{'error' if problem else 'note'}: {resource}: {what}")
         await running
-
-    async def _tried(self) -> bool:
-        try:
-            self._note_repair(await asyncio.to_thread(self.synchronize))
-        except PolicydError as error:
-            _log(f"error: {error}; trying again in {RETRY:g} s")
-            return False
-        return True
 
     def _note_repair(self, changes: int) -> None:
         """Repair less and less often what somebody changes again and again."""

@@ -1,1 +1,1 @@
-"""What is kept of a cluster in memory, in step with it: for lookups, and for reads."""
+"""Objects of a cluster in memory, kept in step with it, for lookups and reads."""

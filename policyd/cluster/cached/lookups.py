@@ -1,9 +1,7 @@
-"""Lookups that are answered by lists kept in step where there are any, and by the API server where
-not.
+"""Answers lookups from followed lists if possible, and else from the API server.
 
-An object that is in a list is its answer. One that is not may have been created a moment ago: only
-the API server itself reports that there is none, as when Kubernetes looks for a namespace or a
-param.
+An object that is not in a list may have been created a moment ago: only the API server can report
+that it does not exist, as when Kubernetes looks for a namespace or a param.
 """
 
 from collections.abc import Container
@@ -23,7 +21,7 @@ from policyd.policy.model.base import labels_of
 class CachedParams:
     """The objects of one resource that bindings refer to, in one namespace or in all.
 
-    They are kept whole, as an expression may read any field.
+    They are kept whole, because an expression may read any field.
     """
 
     def __init__(self, client: ObjectClient, served: Served, wanted: WantedParams) -> None:
@@ -36,11 +34,11 @@ class CachedParams:
 
     @property
     def usable(self) -> bool:
-        """Whether the list is known."""
+        """Whether the list is complete and in use."""
         return self.reflector.usable
 
     def find(self, question: ParamsOf) -> tuple[JSONObject, ...]:
-        """The objects that are known; empty if there may be none."""
+        """The known objects; empty if there may be none."""
         if question.name:
             found = self.reflector.objects.get((question.namespace, question.name))
             return () if found is None else (found,)
@@ -59,7 +57,7 @@ class CachedParams:
 
 
 class CachedLookups:
-    """A LookupClient: ``client`` with lists, which may be exchanged at any time."""
+    """A LookupClient that combines ``client`` with lists, which may change at any time."""
 
     def __init__(self, client: ClusterClient, max_read_bytes: int) -> None:
         self._client = client
@@ -73,12 +71,12 @@ class CachedLookups:
         self.known_table, self.table = self.reads.known_table, self.reads.table
 
     def add_params(self, wanted: WantedParams, cached: CachedParams) -> None:
-        """Use this list for what is wanted."""
+        """Use this list for the wanted objects."""
         places = self._params.setdefault((wanted.api_version, wanted.kind), {})
         places[wanted.namespace] = wanted, cached
 
     def keep_params(self, wanted: Container[WantedParams]) -> None:
-        """Use the lists of wanted objects and no others."""
+        """Use only the lists of wanted objects."""
         self._params = {
             kind: {place: each for place, each in places.items() if each[0] in wanted}
             for kind, places in self._params.items()
@@ -107,14 +105,12 @@ class CachedLookups:
         found = listed[1].find(question)
         if found:
             return found
-        # Their absence is remembered until one appears in the list, for a second at most.
+        # Their absence is cached until one appears in the list, for a second at most.
         return () if self._client.known_params(question) == () else None
 
 
 def _selectors(wanted: WantedParams) -> tuple[str, str]:
-    """The field and label selectors with which the API server sends nothing else, where one can
-    say what is wanted.
-    """
+    """The field and label selectors that restrict a list to the wanted objects, if possible."""
     names, selections = [*wanted.names], [*wanted.selections]
     if len(names) == 1 and not selections:
         return f"metadata.name={names[0]}", ""

@@ -1,7 +1,7 @@
 """The objects of reads, in lists that are kept in step with the API server.
 
-There is one list for a kind and a scope, whatever the number of policies and reads. It keeps the
-fields that any of them uses, and a table for each read, which is updated with each event.
+All reads of a kind and scope share one list. It keeps the fields that any of them uses, and a table
+for each read, which each event updates.
 """
 
 import asyncio
@@ -23,14 +23,14 @@ from policyd.policy.compile.reads.compiled_reads import CompiledRead
 from policyd.policy.compile.reads.read_tables import ObjectKey, ReadTable
 from policyd.policy.kinds.served_resource import Served
 
-# How often a request that waits for a first list looks whether it is complete.
+# How often a request that waits for a first list checks whether it is complete.
 POLL_SECONDS = 0.02
 _NAMESPACE = ("metadata", "namespace")
 _Place = tuple[str, str, str]  # apiVersion, kind and namespace
 
 
 class ReadList:
-    """The objects of one kind, of all namespaces or of one, among the lists of ``reads``."""
+    """The objects of one kind, in all namespaces or in one, as one of the lists of ``reads``."""
 
     def __init__(
         self, client: ObjectClient, served: Served, wanted: WantedReads, reads: "CachedReads"
@@ -38,11 +38,11 @@ class ReadList:
         path = list_path(served, wanted.namespace if served.namespaced else "")
         self.served = served
         self.wanted = wanted
-        self.full = False  # whether it was given up, because it took too much memory
+        self.full = False  # whether it was abandoned because it took too much memory
         self._reads = reads
         self._fields = kept(wanted.fields | {_NAMESPACE})
         self._tables: dict[CompiledRead, ReadTable] = {}
-        # What the tables have, and what it takes. A new list comes beside it.
+        # The objects in the tables, and their memory. A new list is built next to them.
         self._objects: dict[ObjectKey, JSONObject] = {}
         self._bytes = 0
         self._coming: dict[ObjectKey, int] = {}
@@ -55,41 +55,41 @@ class ReadList:
         )
 
     def is_full(self) -> bool:
-        """Whether it was given up."""
+        """Whether the list was abandoned because it took too much memory."""
         return self.full
 
     @property
     def usable(self) -> bool:
-        """Whether the objects are known."""
+        """Whether the objects can be used."""
         return self.reflector.usable and not self.full
 
     @property
     def problem(self) -> str:
-        """Why they are not, if that lasts."""
+        """Why the objects cannot be used, if the problem lasts."""
         if self.full:
             return (
                 f"they take more memory than --max-read-bytes ({self._reads.most >> 20} MiB) "
-                "leaves beside the other reads"
+                "leaves for them next to the other reads"
             )
         reflector = self.reflector
         return reflector.problem if reflector.refused or reflector.gone else ""
 
     @property
     def bytes(self) -> int:
-        """About how much memory the objects and tables take."""
+        """The approximate memory of the objects and tables."""
         tables = sum(each.bytes for each in self._tables.values())
         return self._bytes + self._coming_bytes + tables
 
     @property
     def key_errors(self) -> int:
-        """For how many objects a key is an error, counted for each index."""
+        """The number of objects whose key is an error, summed over all indexes."""
         return sum(len(each.failed) for each in self._tables.values())
 
     def __len__(self) -> int:
         return len(self._objects)
 
     def table(self, read: CompiledRead) -> ReadTable:
-        """The table of a read, which is filled when it is first needed."""
+        """The table of a read, filled on first use."""
         made = self._tables.get(read)
         if made is None:
             made = self._tables[read] = self._empty(read)
@@ -104,7 +104,7 @@ class ReadList:
             await _settled(known)
             return
         made, began = self._empty(read), perf_counter()
-        self._filling.append(made)  # events go to it too
+        self._filling.append(made)  # events also go to it
         try:
             for key in [*self._objects]:
                 made.put(key, self._objects.get(key))
@@ -122,32 +122,32 @@ class ReadList:
         return ReadTable(read, resource, namespaced=self.served.namespaced)
 
     def covers(self, fields: frozenset[KeyPath]) -> bool:
-        """Whether these fields are kept. Equal reads of several policies may use different ones."""
+        """Whether these fields are kept: equal reads of several policies may use different ones."""
         known = self._covered.get(fields)
         if known is None:
             known = self._covered[fields] = not uncovered(fields, self.wanted.fields)
         return known
 
     def begin(self, reads: Iterable[CompiledRead]) -> None:
-        """Fill the tables of these reads while the first list comes."""
+        """Fill the tables of these reads while the first list arrives."""
         self._tables = {read: self._empty(read) for read in reads if self.covers(read.fields)}
 
     def keep(self, reads: Collection[CompiledRead]) -> None:
-        """Have no tables for other reads."""
+        """Drop the tables of other reads."""
         self._tables = {read: table for read, table in self._tables.items() if read in reads}
 
     def _keep(self, found: JSONObject) -> JSONObject | None:
-        """Return what is kept of an object of a list or an event."""
+        """Return the kept part of an object of a list or an event."""
         if self.full:
             return None
         key, rest = key_of(found), self._fields(found)
         known = self._objects.get(key)
         if known == rest:
-            return known  # a new list shares what did not change with the one before
+            return known  # a new list shares unchanged objects with the previous one
         if self.reflector.synced:
             self._expect(key, memory_of(rest))
         else:
-            self._put(key, rest)  # nobody sees the tables yet: the work is done in small steps
+            self._put(key, rest)  # the tables are not in use yet: the work is done in small steps
         return rest if self._fits() else None
 
     def _changed(self, namespace: str, name: str) -> None:
@@ -174,7 +174,7 @@ class ReadList:
             await _settled(each)
 
     def _expect(self, key: ObjectKey, size: int) -> None:
-        """Note how many bytes a new version of an object takes beside the one in the tables."""
+        """Record the bytes that a new version of an object takes besides the one in the tables."""
         self._coming_bytes += size - self._coming.pop(key, 0)
         if size:
             self._coming[key] = size
@@ -189,7 +189,7 @@ class ReadList:
             table.put(key, found)
 
     def _fits(self) -> bool:
-        """Give up if all lists together take too much: this one was the last to grow."""
+        """Abandon this list, the last to grow, if all lists together take too much memory."""
         if self._reads.bytes(self) > self._reads.most:
             self.full = True
             self._objects, self._tables, self._bytes = {}, {}, 0
@@ -198,20 +198,20 @@ class ReadList:
 
 
 class CachedReads:
-    """The lists that are in use. Of a kind and scope the last one is used once it is complete; the
-    one before answers until then what it can. All take at most about ``most`` bytes.
+    """The lists in use, of about ``most`` bytes in total. A new list of a kind and scope is used
+    once it is complete; until then the previous one answers the reads that it can.
     """
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self.events: Counter[tuple[str, str]] = Counter()  # of each kind, with its apiVersion
+        self.events: Counter[tuple[str, str]] = Counter()  # by kind, with its apiVersion
         self._lists: dict[_Place, list[ReadList]] = {}
         self._places: dict[CompiledRead, _Place] = {}
         self._wanted: dict[_Place, list[WantedReads]] = {}
         self._problems: dict[_Place, str] = {}
 
     def want(self, wanted: Iterable[WantedReads]) -> None:
-        """Answer these reads from now on, and no others."""
+        """From now on answer only these reads."""
         self._wanted, self._places = {}, {}
         self.expect(wanted)
         for place, lists in [*self._lists.items()]:
@@ -221,7 +221,7 @@ class CachedReads:
                 listed.keep(self._reads(place))
 
     def expect(self, wanted: Iterable[WantedReads]) -> list[WantedReads]:
-        """Answer these reads too; return what is new. The others stay in their lists."""
+        """Also answer these reads; return the new ones. Other reads keep their lists."""
         new: list[WantedReads] = []
         for each in wanted:
             known = self._wanted.setdefault(each.place, [])
@@ -242,26 +242,26 @@ class CachedReads:
         self._lists[place] = [*self._usable(place), listed]
 
     def failed(self, wanted: WantedReads, why: str) -> None:
-        """Note why there is no list."""
+        """Record why there is no list."""
         place = wanted.place
         self._problems[place] = why
         self._lists[place] = self._usable(place)
 
     def bytes(self, listed: ReadList | None = None) -> int:
-        """About how much memory all lists take, with this one."""
+        """The approximate memory of all lists, including this one."""
         every = {id(each): each for lists in self._lists.values() for each in lists}
         if listed is not None:
             every[id(listed)] = listed
         return sum(each.bytes for each in every.values())
 
     def in_use(self) -> Iterator[tuple[tuple[str, str], ReadList | None]]:
-        """Yield each kind that is read, once for each scope, with the list that answers."""
+        """Yield each kind that policies read, once for each scope, with the list that answers."""
         for place in self._wanted:
             lists = self._usable(place)
             yield place[:2], lists[-1] if lists else None
 
     async def fill(self, wanted: Iterable[WantedReads]) -> bool:
-        """Make the tables of these reads; return whether all are known, or why they are not."""
+        """Make the tables of these reads; return whether each is complete or has failed."""
         return all([await self._filled(each) for each in wanted])
 
     async def _filled(self, wanted: WantedReads) -> bool:
@@ -290,7 +290,7 @@ class CachedReads:
         return found
 
     def _problem(self, place: _Place) -> str:
-        """Why no list answers, if that lasts."""
+        """Why no list answers, if the problem lasts."""
         found = [each.problem for each in self._lists.get(place, ()) if each.problem]
         return found[-1] if found else self._problems.get(place, "")
 
@@ -318,7 +318,7 @@ async def _settled(table: ReadTable) -> None:
 
 
 def memory_of(found: JSON) -> int:
-    """Return about how many bytes a value takes; most names of fields are shared by all objects."""
+    """Return the approximate bytes of a value, whose field names are mostly shared by objects."""
     total, waiting = 0, [found]
     while waiting:
         value = waiting.pop()

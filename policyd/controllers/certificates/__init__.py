@@ -1,1 +1,1 @@
-"""Certificates that policyd issues and rotates, and those that are mounted."""
+"""Certificates that policyd issues and rotates, and mounted ones."""

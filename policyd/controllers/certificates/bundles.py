@@ -1,6 +1,6 @@
-"""The caBundles of webhook configurations: what they hold, and whether they hold enough; and that
-for a mounted certificate: ca.crt beside it, as cert-manager and others write it. Without that file
-the caBundle belongs to somebody else, such as cainjector.
+"""The caBundles of webhook configurations: reads and checks them, and finds the bundle of a mounted
+certificate: ca.crt in the same directory, as cert-manager and others write it. Without that file
+another program, such as cainjector, owns the caBundle.
 """
 
 import base64
@@ -22,7 +22,7 @@ from policyd.tls.verifying import refusal
 
 @dataclass(frozen=True, slots=True)
 class WebhookAddress:
-    """How API servers reach policyd: by a Service, or by a URL without a path."""
+    """How API servers reach policyd: through a Service, or at a URL without a path."""
 
     namespace: str
     service: str
@@ -38,7 +38,7 @@ def clients(configuration: JSONObject, address: WebhookAddress) -> Iterator[JSON
 
 
 def published(configurations: Sequence[JSONObject], address: WebhookAddress) -> tuple[bytes, ...]:
-    """All certificates in the caBundles; what cannot be read is left out."""
+    """All certificates in the caBundles, without unreadable ones."""
     found = [
         each
         for configuration in configurations
@@ -62,7 +62,7 @@ def complete(
 def with_bundle(
     configuration: JSONObject, address: WebhookAddress, bundle: Sequence[bytes]
 ) -> JSONObject | None:
-    """The configuration with this bundle for all that reaches policyd; None if nothing changes."""
+    """The configuration with this bundle for all policyd clients; None if nothing changes."""
     changed = deepcopy(configuration)
     for client in clients(changed, address):
         if _certificates(client) != tuple(bundle):
@@ -85,8 +85,8 @@ def _certificates(client: JSONObject) -> tuple[bytes, ...]:
         return ()
 
 
-# A replaced CA stays in the bundle for this long: kubelets update the mounted files of
-# replicas within some two minutes.
+# How long a replaced CA stays in the bundle: kubelets update the mounted files of replicas within
+# some two minutes.
 OVERLAP_SECONDS = 300.0
 
 
@@ -98,11 +98,11 @@ class MountedBundle:
         self._log = log
         self._clock = clock
         self._current: tuple[bytes, ...] = ()
-        self._former: dict[bytes, float] = {}  # until when each is kept
+        self._former: dict[bytes, float] = {}  # when to drop each
         self._warned = ""
 
     def bundle(self, pair: KeyPair) -> bytes:
-        """The bundle for what is served; empty if there is none that verifies it."""
+        """The bundle for the served certificate; empty if none verifies it."""
         found = self._read(pair)
         now = self._clock()
         for each in self._current:
@@ -123,7 +123,7 @@ class MountedBundle:
         except (ConfigError, ValueError) as error:
             found, problem = (), str(error)
         if problem and problem != self._warned:
-            message = f"{self._file} does not verify the certificate beside it: {problem}"
+            message = f"{self._file} does not verify the certificate next to it: {problem}"
             self._log.write("warning", "certificate", f"{message}; it is not registered")
         self._warned = problem
         return () if problem else found

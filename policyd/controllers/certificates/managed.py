@@ -1,7 +1,7 @@
-"""Managed certificates: every replica serves what the Secret holds; the holder of the Lease writes.
+"""Managed certificates: every replica serves the Secret's certificate; the Lease holder writes it.
 
 ``rotation.py`` decides what to write. The served certificate stays in use if the Secret is damaged
-or gone.
+or deleted.
 """
 
 import asyncio
@@ -35,27 +35,27 @@ from policyd.tls.issued import IssuedPairs, IssuingError, issue
 from policyd.tls.pem import KeyPair
 from policyd.webhooks.configuration_paths import path_of
 
-# How long every API server has had a bundle before a certificate needs it: a part of the life of a
-# certificate, and no longer than this.
+# How long every API server must have had a bundle before a certificate needs it: a part of the
+# certificate's life, and at most this long.
 SETTLING_SECONDS = 10.0
 SETTLING_PART = 0.1
-# How often the state is looked at without a change, and again after an error.
+# How often to check the state without a change, and how soon after an error.
 LONGEST_PAUSE = 60.0
 RETRY_SECONDS = 2.0
-# The longest that the last write counts for what is stored before the watch has shown it.
+# The longest time that the last write counts as the stored state before the watch shows it.
 UNSEEN_SECONDS = 30.0
 DONE = {
     "first": "the CA and the certificate were issued",
     "authority": "a new CA was issued; it signs once API servers know it",
-    "leaf": "the certificate was issued anew",
-    "prune": "the former CA was taken out of the bundle",
+    "leaf": "a new certificate was issued",
+    "prune": "the former CA was removed from the bundle",
     "repair": "the Secret was written again",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class CertificateOptions:
-    """Where the certificates are kept, their names, how long they live, and whose they are."""
+    """The Secret of the certificates, their DNS names, their lifetime, and policyd's address."""
 
     namespace: str
     secret: str
@@ -75,13 +75,13 @@ class NotOurs(PolicydError):
 
 @dataclass(frozen=True)
 class BundleAim(Aim):
-    """A webhook configuration of somebody else, with the caBundle of policyd's certificates."""
+    """A webhook configuration that policyd does not own, with the caBundle of its certificates."""
 
     bundle: tuple[bytes, ...]
     address: WebhookAddress
 
     def wanted(self, found: JSONObject | None) -> JSONObject | None:
-        """Make nothing that is not there."""
+        """Return no configuration if none exists: policyd does not create it here."""
         if found is None:
             return None
         return bundles.with_bundle(found, self.address, self.bundle) or found
@@ -96,7 +96,7 @@ class BundleAim(Aim):
         ]
 
     def urgent(self, found: JSONObject | None) -> bool:
-        """Whether API servers cannot verify policyd, so that they call it in vain."""
+        """Whether API servers cannot verify policyd, so that their calls fail."""
         return found is not None and not bundles.complete([found], self.address, self.bundle)
 
     def written(self, stored: JSONObject | None) -> str:
@@ -105,12 +105,12 @@ class BundleAim(Aim):
 
 @dataclass(eq=False, repr=False)
 class ManagedCertificates(LookingController):
-    """The certificates of one replica. ``pair`` is what it serves; ``serve`` is called after it
-    changed, and ``noticed`` after anything in the Secret changed.
+    """The certificates of one replica. ``pair`` is the served one; ``serve`` is called after it
+    changed, and ``noticed`` after any change of the Secret.
 
-    ``holds``: whether this replica writes. ``publishes``: whether another controller brings the
-    bundle into the webhook configurations now; if not, this one does. ``rotations`` counts results
-    of writing the Secret, ``writes`` the errors of writing webhook configurations.
+    ``holds``: whether this replica writes. ``publishes``: whether another controller currently
+    writes the bundle to the webhook configurations; if not, this one does. ``rotations`` counts
+    results of writing the Secret, ``writes`` errors of writing webhook configurations.
     """
 
     name = "managed certificates"
@@ -142,10 +142,10 @@ class ManagedCertificates(LookingController):
         )
         self._damage = Trouble("certificate", self.log)
         self._trouble = Trouble("certificate", self.log)
-        self._found = Material()  # what the Secret holds
+        self._found = Material()  # the content of the Secret
         self._read: JSONObject | None = None  # the Secret that it was read from
         self._memory = Material()  # the last whole one
-        # The last write, until the watch has passed it, and when it was.
+        # The last write, until the watch has passed it, and its time.
         self._written: tuple[JSONObject, float] | None = None
         self._reconciler = Reconciler(
             self.client, "certificate", self.log, holds=self.holds, writes=self.writes
@@ -155,18 +155,18 @@ class ManagedCertificates(LookingController):
 
     @property
     def bundle(self) -> bytes:
-        """What clients are to trust; empty before there is anything."""
+        """The CAs that clients should trust; empty before there are any."""
         return self._found.bundle_pem or self._memory.bundle_pem
 
     @property
     def problem(self) -> str:
-        """Why the certificates are not in order; empty if they are."""
+        """The problem of the certificates; empty if there is none."""
         troubles = (self._trouble, self._damage, self._reflector, self._reconciler)
         return next((each.problem for each in troubles if each.problem), "")
 
     @property
     def unready(self) -> str:
-        """Why there is nothing to serve; empty if there is."""
+        """Why there is no certificate to serve; empty if there is one."""
         if self.pair.pair is not None:
             return ""
         return f"no certificate in the Secret {self._where}: {self.problem or self._why}"
@@ -180,7 +180,7 @@ class ManagedCertificates(LookingController):
             await watching
 
     async def look(self) -> float:
-        """Look at everything once; return the seconds until it is to be looked at again."""
+        """Check everything once; return the seconds until the next check."""
         if not self._reflector.synced:
             return RETRY_SECONDS
         self._look()
@@ -192,7 +192,7 @@ class ManagedCertificates(LookingController):
             pause = await self._lead()
         except ObjectError as error:
             if error.status == HTTPStatus.CONFLICT:
-                return RETRY_SECONDS / 4  # the watch shows who was faster
+                return RETRY_SECONDS / 4  # the watch will show the other write
             self._failed(f"cannot write the certificates: {reason(error)}")
             return RETRY_SECONDS
         except (IssuingError, NotOurs) as error:
@@ -202,7 +202,7 @@ class ManagedCertificates(LookingController):
         return pause
 
     def _look(self) -> None:
-        """Read the Secret if it changed, and serve what it holds."""
+        """Read the Secret if it changed, and serve its certificate."""
         current = self._current()
         if current is self._read:
             return
@@ -210,12 +210,12 @@ class ManagedCertificates(LookingController):
         self._found = Material() if current is None else read(current)
         if current is None:
             self._damage.begin(
-                f"the Secret {self._where} is gone; the certificate that was read before is served"
+                f"the Secret {self._where} was deleted; the previous certificate is served"
             )
         elif self._found.problems and is_ours(current):
             problems = "; ".join(self._found.problems)
             self._damage.begin(
-                f"the Secret {self._where} cannot be used, so the former certificate is served:"
+                f"the Secret {self._where} cannot be used, so the previous certificate is served:"
                 f" {problems}"
             )
             self.rotations["error"] += 1
@@ -230,8 +230,8 @@ class ManagedCertificates(LookingController):
         self.noticed()
 
     def _current(self) -> JSONObject | None:
-        """The Secret as the watch or the last write has it, whichever is newer. A deletion after
-        the write is newer, although the watch shows the same as before it.
+        """The Secret of the watch or of the last write, whichever is newer. A deletion after the
+        write is newer, although the watch then shows the same as before the write.
         """
         if self._written is not None:
             written, at = self._written
@@ -242,7 +242,7 @@ class ManagedCertificates(LookingController):
         return self._reflector.objects.get((self.options.namespace, self.options.secret))
 
     async def _lead(self) -> float:
-        """Do what is due; return the seconds until something may be due again."""
+        """Take the next step if one is due; return the seconds until the next may be due."""
         current, configurations = self._current(), self.configurations
         if current is not None and not is_ours(current):
             raise NotOurs(
@@ -299,7 +299,7 @@ class ManagedCertificates(LookingController):
 
     async def _write(self, material: Material, former: JSONObject | None, action: str) -> None:
         if not self.holds():
-            return  # it was lost while a certificate was issued
+            return  # this replica lost the Lease while it issued a certificate
         body = secret(material, self.options.namespace, self.options.secret, former)
         if former is None:
             stored = await self.client.create(self._list, body)
@@ -311,8 +311,8 @@ class ManagedCertificates(LookingController):
         self._look()
 
     async def _publish(self, found: list[JSONObject]) -> float:
-        """Bring the bundle into the webhook configurations, unless another controller does; return
-        the seconds until something may be due again.
+        """Write the bundle to the webhook configurations, unless another controller does; return
+        the seconds until the next step may be due.
         """
         if self.publishes() or not self._found.bundle or not self.configurations.synced:
             return LONGEST_PAUSE
@@ -328,7 +328,7 @@ class ManagedCertificates(LookingController):
         return pause
 
     def _settled(self, found: list[JSONObject]) -> bool:
-        """Whether every configuration has had the whole bundle for long enough."""
+        """Whether every configuration has had the complete bundle for long enough."""
         bundle = self._found.bundle
         if not self.configurations.synced or not bundles.complete(
             found, self.options.address, bundle
@@ -345,7 +345,7 @@ class ManagedCertificates(LookingController):
 
 
 def names_of(address: WebhookAddress, host: str) -> tuple[str, ...]:
-    """The names that API servers may call; ``host`` is a URL's, empty for a Service."""
+    """The DNS names that API servers may call; ``host`` is a URL's, empty for a Service."""
     if host:
         return (host,)
     short = f"{address.service}.{address.namespace}"

@@ -1,7 +1,7 @@
-"""The Secret of the managed certificates: what it holds, and what of it can be used. No I/O.
+"""The Secret of the managed certificates: reads and writes its content, and checks it. No I/O.
 
-It is of the type kubernetes.io/tls: tls.crt and tls.key are the serving certificate, ca.crt the
-bundle for clients, the current CA first, ca.key the key of that CA.
+Its type is kubernetes.io/tls: tls.crt and tls.key are the serving certificate, ca.crt is the bundle
+for clients with the current CA first, and ca.key the key of that CA.
 """
 
 import base64
@@ -19,8 +19,8 @@ KEYS = ("tls.crt", "tls.key", "ca.crt", "ca.key")
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Certificates that can be used: the ``leaf`` to serve, if there is one; the ``authority`` that
-    signs, the first of the ``bundle``, if its key is there. ``problems`` says what is damaged.
+    """Usable certificates: the ``leaf`` to serve, if there is one; the ``authority`` that signs,
+    the first of the ``bundle``, if its key exists. ``problems`` lists the damage.
     """
 
     leaf: KeyPair | None = None
@@ -30,12 +30,12 @@ class Material:
 
     @property
     def bundle_pem(self) -> bytes:
-        """The bundle as a caBundle has it."""
+        """The bundle in the form of a caBundle."""
         return b"".join(self.bundle)
 
     @property
     def whole(self) -> bool:
-        """Whether nothing is missing."""
+        """Whether no part is missing."""
         return self.leaf is not None and self.authority is not None
 
 
@@ -73,12 +73,12 @@ def secret(material: Material, namespace: str, name: str, former: JSONObject | N
 
 
 def is_ours(secret: JSONObject) -> bool:
-    """Whether policyd may write the Secret: it has the label, or nothing in it."""
+    """Whether policyd may write the Secret: it has the label, or is empty."""
     return maker(secret) == POLICYD or not any((secret.get("data") or {}).values())
 
 
 def certificates(bundle: bytes) -> tuple[bytes, ...]:
-    """The certificates of a bundle, each as PEM of one form; ValueError if one cannot be read."""
+    """The certificates of a bundle, each as normalized PEM; ValueError if one cannot be read."""
     found = []
     for der in certificates_in(bundle):
         pem = ssl.DER_cert_to_PEM_cert(der).encode()

@@ -1,14 +1,14 @@
-"""Plan the next step of the managed certificates. Has no I/O and reads no clock.
+"""Plans the next step of the managed certificates. Has no I/O and reads no clock.
 
-A new CA goes into the bundle first, and everything that publishes the bundle follows. A leaf
-of it is written only when API servers have had time to read the bundle; until then the leaf of the
-former CA is served. The key of the former CA is gone from then on, so that its last
-leaf was issued before its successor and lives a tenth of its life: after that time no replica, even
-one that has seen nothing since, can serve a leaf of it, and it leaves the bundle. This needs no
-answers of the replicas. ``issuing.py`` keeps the lives of leaves within these bounds.
+A new CA first enters the bundle, which is then published. Its first leaf is written only after API
+servers have had time to read the bundle; until then replicas serve the leaf of the former CA. The
+key of the former CA is dropped when the new CA is issued, so its last leaf is older than the new CA
+and lives a tenth of a CA's life: after that time no replica, not even one that missed all updates,
+can serve a leaf of the former CA, which then leaves the bundle. No replica has to confirm anything.
+``issuing.py`` limits the lifetimes of leaves accordingly.
 
-Each step is one write of the Secret, and the next step depends on nothing but the Secret and the
-webhook configurations: the replica that takes over continues.
+Each step is one write of the Secret, and the next step depends only on the Secret and the webhook
+configurations: another replica can continue.
 """
 
 from dataclasses import dataclass, replace
@@ -20,9 +20,9 @@ from policyd.tls.verifying import refusal
 
 # first: a CA and a leaf at once; prune: remove CAs from the bundle.
 RotationAction = Literal["first", "authority", "leaf", "prune", "wait"]
-# Seconds after which a leaf that can no longer be served is out of use for certain.
+# Seconds after its expiry when no replica can still serve a leaf.
 MARGIN = 5.0
-# Certificates of a bundle. Two are in use; others come from who wrote a caBundle by hand.
+# Certificates of a bundle. Two are in use; others come from edits of a caBundle by hand.
 LONGEST_BUNDLE = 8
 
 
@@ -30,8 +30,8 @@ LONGEST_BUNDLE = 8
 class Situation:
     """The situation: the time, the ``names`` and ``lifetime`` of leaves.
 
-    ``published`` are the certificates in the webhook configurations, None if they are not known;
-    ``settled``: every configuration has had the whole bundle for some time.
+    ``published`` are the certificates in the webhook configurations, None if not known;
+    ``settled``: every configuration has had the complete bundle for some time.
     """
 
     now: float
@@ -43,7 +43,7 @@ class Situation:
 
 @dataclass(frozen=True, slots=True)
 class RotationPlan:
-    """The step to take now, and why; if none, ``at`` is when to plan again at the latest."""
+    """The step to take now, and the reason; if none, ``at`` is the latest time to plan again."""
 
     action: RotationAction
     why: str = ""
@@ -83,14 +83,14 @@ def plan(held: Material, situation: Situation) -> RotationPlan:
         return _of_new_authority(leaf, situation)
     lives = _life(leaf.certificate)
     if situation.now >= lives.due or not lives.valid(situation.now):
-        return RotationPlan("leaf", "two thirds of the life of the certificate are over")
+        return RotationPlan("leaf", "two thirds of the certificate's life are over")
     if refusal(authority.certificate, leaf, situation.names):
         return RotationPlan("leaf", "the certificate does not have the names of the webhook")
     if situation.now >= life.due or life.length < 0.99 * LIVES * situation.lifetime - 1:
-        # The former CA signs nothing any more: its leaf must last until the bundle is read.
+        # The former CA no longer signs: its leaf must last until API servers have read the bundle.
         if lives.ends - situation.now < lives.length / 2:
             return RotationPlan("leaf", "the CA is about to be replaced")
-        return _new_authority(situation, "the CA is to be replaced")
+        return _new_authority(situation, "the CA is due for replacement")
     if pruned(held, situation.now) != held:
         return RotationPlan("prune", "no certificate of the former CA is valid any more")
     ends = [_out_of_use(each, authority.certificate) for each in held.bundle[1:]]
@@ -106,14 +106,14 @@ def _without_authority(held: Material, situation: Situation) -> RotationPlan:
 
 
 def _new_authority(situation: Situation, why: str) -> RotationPlan:
-    """A new CA keeps what is published, so that must be known."""
+    """Plan a new CA. Its bundle keeps the published certificates, which must be known."""
     if situation.published is None:
         return RotationPlan("wait", f"{why}, but the webhook configurations cannot be read")
     return RotationPlan("authority", why)
 
 
 def _of_new_authority(leaf: KeyPair | None, situation: Situation) -> RotationPlan:
-    """The CA has no leaf yet."""
+    """Plan for a CA that has no leaf yet."""
     if situation.settled:
         return RotationPlan("leaf", "API servers know the new CA")
     if leaf is not None and not _life(leaf.certificate).valid(situation.now):
@@ -124,7 +124,7 @@ def _of_new_authority(leaf: KeyPair | None, situation: Situation) -> RotationPla
 
 
 def with_authority(held: Material, new: KeyPair, situation: Situation) -> Material:
-    """The material with another CA; all that clients may need is still in the bundle."""
+    """The material with another CA; the bundle keeps all CAs that clients may need."""
     former = dict.fromkeys([*held.bundle, *(situation.published or ())])
     kept = [each for each in former if each != new.certificate]
     valid = [each for each in kept if _life(each).ends > situation.now]
@@ -134,10 +134,10 @@ def with_authority(held: Material, new: KeyPair, situation: Situation) -> Materi
 
 
 def recovered(found: Material, memory: Material, situation: Situation) -> Material:
-    """The material of a Secret; if it is damaged or gone, with what was held in memory.
+    """The material of a Secret, completed from memory if it is damaged or deleted.
 
-    That is written again only if nothing newer was published, which others may serve. Otherwise
-    another CA follows, with everything in its bundle.
+    Material from memory is written again only if nothing newer was published, which others may
+    serve. Otherwise a new CA follows, with everything in its bundle.
     """
     if found.whole or situation.published is None:
         return found
@@ -159,9 +159,7 @@ def pruned(held: Material, now: float) -> Material:
 
 
 def _out_of_use(former: bytes, current: bytes) -> float:
-    """When no leaf of a former CA can be valid: its key was gone when the current one was
-    issued.
-    """
+    """The time when the last leaf of a former CA expires: it issued none after the current CA."""
     life = _life(former)
     return min(life.ends, _life(current).issued + life.length / LIVES + MARGIN)
 

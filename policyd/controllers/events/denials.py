@@ -1,7 +1,7 @@
-"""What an Event says about one denial, and the object that it is about. Writes nothing.
+"""The content of an Event about one denial, and the object it regards. Writes nothing.
 
 The object of a denied CREATE does not exist, so nobody can describe it. If a controller sent the
-request, the Event is about the owner: ``kubectl describe replicaset`` says why there are no Pods.
+request, the Event regards the owner: ``kubectl describe replicaset`` shows why there are no Pods.
 """
 
 from typing import NamedTuple
@@ -27,7 +27,7 @@ MOST_NOTE_BYTES = 1024
 _CUT = "…"
 _MOST_NAME = 253  # characters of the longest name in Kubernetes
 _EVENT_GROUPS = ("", "events.k8s.io")
-# (group, resource) -> (apiVersion, kind), for requests to subresources: objects may be of others.
+# (group, resource) -> (apiVersion, kind), for subresources, whose objects may have other kinds.
 _KINDS = {
     (api_version.rpartition("/")[0], plural(kind)): (api_version, kind)
     for api_version, kind in BUILTIN_KINDS
@@ -35,7 +35,7 @@ _KINDS = {
 
 
 class Regarding(NamedTuple):
-    """The object that an Event is about; ``uid`` is empty if it does not exist yet."""
+    """The object that an Event regards; ``uid`` is empty if it does not exist yet."""
 
     api_version: str
     kind: str
@@ -58,9 +58,9 @@ class ReportedDenial(NamedTuple):
 
 
 def reported(request: AdmissionRequest, event: PolicyEvent) -> ReportedDenial | None:
-    """Return what to report about an event of a policy; None if it is not to be reported.
+    """Return the denial to report for an event of a policy; None for no report.
 
-    Requests about Events are not: their denials could cause others without end.
+    Denied requests about Events are not reported: they could cause endless further denials.
     """
     if event.effect != "denied" or request.dry_run or _about_events(request):
         return None
@@ -68,7 +68,7 @@ def reported(request: AdmissionRequest, event: PolicyEvent) -> ReportedDenial | 
     shown, message = name, event.message
     prefix = generated_from(request)
     if prefix:
-        # Each attempt has another name, and the same Event.
+        # Each attempt has another name but the same Event.
         name, shown = prefix, f"{prefix}*"
         if request.name:
             message = message.replace(request.name, shown)
@@ -100,8 +100,8 @@ def _regarding(request: AdmissionRequest, name: str) -> Regarding:
 
 
 def _owner(request: AdmissionRequest, namespace: str) -> Regarding | None:
-    """Return the owner that controls the object, if its Events are in the object's namespace: the
-    Node that owns a static Pod has its own elsewhere.
+    """Return the owner that controls the object, if its Events belong in the object's namespace: a
+    Node, which owns static Pods, has its Events elsewhere.
     """
     reference = controller_reference(request)
     found = [reference.get(field) for field in ("apiVersion", "kind", "name", "uid")]
@@ -114,12 +114,12 @@ def _owner(request: AdmissionRequest, namespace: str) -> Regarding | None:
 
 
 def _bounded_reference(*fields: str) -> Regarding:
-    """Return a reference as the API server may have sent it. Others could send longer strings."""
+    """Return a reference with strings of valid length: other clients could send longer ones."""
     return Regarding(*(encodable(each[:_MOST_NAME]) for each in fields))
 
 
 def _kind(request: AdmissionRequest) -> tuple[str, str]:
-    """Return apiVersion and kind of the object, also if the request is about a subresource."""
+    """Return apiVersion and kind of the object, even if the request is about a subresource."""
     group, version, resource = request.resource
     if request.sub_resource and (group, resource) in _KINDS:
         return _KINDS[group, resource]

@@ -1,7 +1,7 @@
-"""The denials that are to be written as Events, in memory: aggregated, paced and bounded.
+"""The denials to write as Events, in memory: aggregated, rate-limited and bounded.
 
-Denials are added by requests, at the cost of a few dictionary operations. Nothing is written here;
-``EventQuota`` says how much may be.
+Requests add denials, at the cost of a few dictionary operations. Writes nothing; ``EventQuota``
+limits how much may be written.
 """
 
 import secrets
@@ -14,17 +14,16 @@ from policyd.token_bucket import TokenBucket
 
 # An Event is written again, with its new count, at most this often.
 REPEAT_SECONDS = 10.0
-# Denials that are equal after a pause like this are another Event.
+# Equal denials after such a pause become another Event.
 QUIET_SECONDS = 600.0
-# Events that are remembered, in all and in one namespace.
+# Series in memory, in total and of one namespace.
 MOST_EVENTS = 1000
 MOST_IN_NAMESPACE = 50
 
 
 class EventSeries:
-    """Equal denials, which are one Event. ``count`` and ``written``: how many there were, and how
-    many of these the Event in the API server has; times of ``time`` and, for ``due``, of
-    ``monotonic``.
+    """Equal denials, which share one Event. ``count`` is their number, ``written`` the number that
+    the Event in the API server has; times are of ``time`` and, for ``due``, of ``monotonic``.
     """
 
     __slots__ = ("attempts", "count", "denial", "due", "first", "heard", "last", "name", "written")
@@ -44,8 +43,8 @@ class EventSeries:
 
 @dataclass(eq=False, repr=False)
 class EventTable:
-    """All series, those with the latest denials last. Each namespace has a part of the room, so
-    that one with many different denials takes no place of others.
+    """All series, those with the latest denials last. Each namespace may use a part of the room, so
+    that many different denials in one displace none of others.
     """
 
     most: int = MOST_EVENTS
@@ -83,17 +82,17 @@ class EventTable:
         return series
 
     def waiting(self) -> list[EventSeries]:
-        """Return the series that are not written as they are, the longest waiting first."""
+        """Return the series with unwritten denials, the longest waiting first."""
         pending = (each for each in self._series.values() if each.pending)
         return sorted(pending, key=lambda each: each.due)
 
     def due(self) -> list[EventSeries]:
-        """Return those that may be written now."""
+        """Return the series that may be written now."""
         now = self.clock()
         return [each for each in self.waiting() if each.due <= now]
 
     def wrote(self, series: EventSeries, count: int) -> int:
-        """Note that the Event of a series has this count; return how many denials that adds."""
+        """Record that the Event of a series has this count; return how many denials that adds."""
         added = count - series.written
         series.written, series.attempts = count, 0
         series.due = self.clock() + REPEAT_SECONDS
@@ -109,17 +108,17 @@ class EventTable:
         return series.pending
 
     def forget_quiet(self) -> None:
-        """Forget what is written and was not repeated for long."""
+        """Forget written series that were not repeated for long."""
         before = self.clock() - QUIET_SECONDS
         for each in [*self._series.values()]:
             if each.heard > before:
-                break  # the others were heard later
+                break  # the others are more recent
             if not each.pending:
                 self.remove(each)
 
     def _makes_room(self, beside: dict[ReportedDenial, EventSeries]) -> bool:
-        """Whether one more has room, after the oldest one is forgotten if need be. An Event that is
-        not written is not forgotten; only one is examined, because a request waits for this.
+        """Whether there is room for one more, after forgetting the oldest if necessary, but not if
+        it is unwritten. Examines only one, because a request waits for this.
         """
         for series, most in ((beside, self.most_in_namespace), (self._series, self.most)):
             if len(series) >= most:
@@ -130,7 +129,7 @@ class EventTable:
         return True
 
 
-# A namespace may have so many Events at once, and then one in so many seconds.
+# Events that a namespace may have at once, and seconds until one more.
 NAMESPACE_BURST, NAMESPACE_SECONDS = 20, 3.0
 # All namespaces together.
 BURST, SECONDS = 100, 0.2
@@ -142,11 +141,11 @@ class EventQuota:
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
         self._all = TokenBucket(BURST, SECONDS, clock)
-        # Only those that are not full: of namespaces that had an Event within a minute.
+        # Only buckets that are not full: of namespaces that had an Event within a minute.
         self._namespaces: dict[str, TokenBucket] = {}
 
     def take(self, namespace: str) -> bool:
-        """Take one write of this namespace if it has one, and all have one."""
+        """Take one write from the quota of this namespace and of all, if both have one."""
         bucket = self._namespaces.get(namespace)
         if bucket is None:
             bucket = TokenBucket(NAMESPACE_BURST, NAMESPACE_SECONDS, self._clock)

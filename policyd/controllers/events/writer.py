@@ -1,12 +1,12 @@
 """Writes Events of the API ``core/v1`` about denied requests.
 
-Events of ``events.k8s.io/v1`` have a ``series`` in place of ``count``, and no ``lastTimestamp``, by
-which ``kubectl describe`` and ``kubectl get events --sort-by=.lastTimestamp`` sort: however new
-they are, they come before all others. ``core/v1`` is what kubelets and most controllers write, and
-every tool shows its count. The API server serves each Event in both APIs.
+Events of ``events.k8s.io/v1`` have a ``series`` instead of ``count``, and no ``lastTimestamp``, by
+which ``kubectl describe`` and ``kubectl get events --sort-by=.lastTimestamp`` sort: even new ones
+come before all others. Kubelets and most controllers write ``core/v1``, and every tool shows its
+count. The API server serves each Event in both APIs.
 
-An Event is written by server-side apply: the first write creates it, later ones change its count,
-and one that the API server deleted meanwhile (after an hour, by default) is created again.
+Events are written with server-side apply: the first write creates an Event, later ones change its
+count, and recreate it if the API server has deleted it (by default after an hour).
 """
 
 import asyncio
@@ -33,28 +33,27 @@ from policyd.observability.throttle import Throttle
 from policyd.ownership import LABELS, MANAGER, POLICYD
 
 RESULTS = ("written", "dropped", "failed")
-# How often series are examined while one waits for its turn, and at most how soon after the last
-# time.
+# How often series are examined while one waits for its turn, and the shortest time between two
+# examinations.
 TICK_SECONDS, SHORTEST_SECONDS = 1.0, 0.05
-# Without work: when quiet series are forgotten.
+# How often quiet series are forgotten if there is no work.
 IDLE_SECONDS = 60.0
-# Pauses while the API server does not accept any Event; each is twice as long as the one before.
+# Pauses while the API server accepts no Events; each is twice as long as the previous one.
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
-# An Event that could not be written so often is given up.
+# Attempts to write an Event before it is dropped.
 MOST_ATTEMPTS = 5
-# At the end of the server, for what is still to be written.
+# Time for the remaining Events when the server stops.
 LAST_SECONDS = 2.0
-# Between log lines about Events that the API server refuses one by one.
+# Seconds between log lines about single refused Events.
 REFUSED_SECONDS = 60.0
 _LONGEST_INSTANCE = 128  # of reportingInstance
-_TERMINATING = "NamespaceTerminating"
 
 
 @dataclass(eq=False, repr=False)
 class EventWriter(Controller):
-    """Reports the denials of one process. ``counts``: how many were written, dropped because there
-    was no room or no time, and refused by the API server. While the process is ``draining``, Events
-    do not wait to be written again: they may also pass this webhook, which is about to end.
+    """Reports the denials of one process. ``counts`` counts denials that were written, dropped for
+    lack of room or time, and refused by the API server. While the process is ``draining``, Events
+    are not retried: they may also pass through this webhook, which is about to end.
     """
 
     name = "Events"
@@ -78,8 +77,8 @@ class EventWriter(Controller):
         self._instance = os.uname().nodename[:_LONGEST_INSTANCE]  # the name of the Pod
 
     def note(self, request: AdmissionRequest, event: PolicyEvent) -> None:
-        """Note what a policy did: a listener of the recorder, called for each request. Bounded work
-        in memory; another task writes.
+        """Add a policy's effect: a listener of the recorder, called for each request. Does bounded
+        work in memory; another task writes.
         """
         denial = reported(request, event)
         if denial is None:
@@ -91,7 +90,7 @@ class EventWriter(Controller):
             self._waiting.set()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Write until ``stop`` is set, then what is left, as long as ``close`` lets it."""
+        """Write until ``stop`` is set, and then the rest, as long as ``close`` allows."""
         while not stop.is_set():
             self._waiting.clear()
             await self.write_due()
@@ -102,7 +101,7 @@ class EventWriter(Controller):
             await self.write_all()
 
     async def close(self, task: "asyncio.Task[None]") -> None:
-        """Let the task that runs this end, within a bounded time; count what it leaves."""
+        """Wait, for a bounded time, for the task that runs this; count unwritten denials."""
         await asyncio.wait([task], timeout=LAST_SECONDS)
         task.cancel()
         await asyncio.wait([task])
@@ -122,7 +121,7 @@ class EventWriter(Controller):
                 return
 
     async def write_all(self) -> None:
-        """Write every series that waits, at once."""
+        """Write all waiting series at once."""
         for series in self._table.waiting():
             await self._write(series)
             if self._pause:
@@ -150,9 +149,9 @@ class EventWriter(Controller):
         self.counts["written"] += self._table.wrote(series, count)
 
     def _failed(self, series: EventSeries, error: ObjectError) -> None:
-        """An Event could not be written, or none can be."""
+        """Handle an Event that could not be written."""
         passing = error.status == 0 or error.status in PASSING
-        gone = error.status == HTTPStatus.NOT_FOUND or _terminating(error)  # the namespace
+        gone = error.status == HTTPStatus.NOT_FOUND or error.is_of_ending_namespace
         if passing or (error.status == FORBIDDEN and not gone):
             self._pause = min(max(2 * self._pause, FIRST_PAUSE), LONGEST_PAUSE)
             self._trouble.begin(f"cannot write Events: {reason(error)}")
@@ -167,13 +166,13 @@ class EventWriter(Controller):
             self.counts["failed"] += self._table.remove(series)
 
     def _recovered(self) -> None:
-        """The API server accepts Events, even if not each one."""
+        """Record that the API server accepts Events, even if not each one."""
         self._pause = 0.0
         self._trouble.end("Events can be written again")
 
 
 def event_of(series: EventSeries, instance: str) -> JSONObject:
-    """Return the Event of a series as it is now."""
+    """Return the current Event of a series."""
     denial = series.denial
     about = denial.regarding
     reference = {
@@ -205,9 +204,3 @@ def event_of(series: EventSeries, instance: str) -> JSONObject:
 
 def _timestamp(seconds: float) -> str:
     return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _terminating(error: ObjectError) -> bool:
-    """Whether the namespace is being deleted, so that nothing can be created there."""
-    causes = (error.body.get("details") or {}).get("causes") or ()
-    return any(each.get("reason") == _TERMINATING for each in causes)

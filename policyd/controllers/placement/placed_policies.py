@@ -1,8 +1,8 @@
-"""Which policies the API server enforces, so that the webhook does not; decided by what is stored.
+"""Decides, from stored documents, which policies the webhook leaves to the API server.
 
-Every replica decides for itself. A policy is left to the API server when its documents, as the
-replica itself exports them, have been stored for so long that every API server enforces them. When
-one of them changes or vanishes, the replica evaluates the policy again from that moment on.
+Every replica decides for itself. It leaves a policy to the API server when the policy's documents,
+as the replica itself exports them, have been stored for so long that every API server enforces
+them. When one of them changes or disappears, the replica evaluates the policy again immediately.
 """
 
 import asyncio
@@ -24,27 +24,26 @@ from policyd.policy.source.loaded_documents import Sources
 from policyd.webhooks.rendering.options import RenderOptions
 
 LONGEST_PAUSE = 60.0
-# After the start, registration waits this long for what is placed already: otherwise each new
-# replica would register policies again that the API server has enforced for long.
+# After the start, registration waits this long for existing placements: otherwise each new replica
+# would again register policies that the API server has long enforced.
 FIRST_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Derived:
-    """The part of a set that is left for the webhook."""
+    """The part of a set that the webhook evaluates."""
 
     of: CompiledPolicySet
     policies: CompiledPolicySet
-    parts: frozenset[PolicyPart]  # that are left out
+    parts: frozenset[PolicyPart]  # left out of the set
 
 
 @dataclass(eq=False, repr=False)
 class PlacedPolicies(LookingController):
-    """The placement as one replica sees it.
+    """The placement as seen by one replica.
 
     ``in_use`` returns the set in use and its sources, ``clock`` the API server's time.
-    ``noticed`` is called when other parts are left to the API server than before, or there is
-    another plan.
+    ``noticed`` is called when the plan or the parts left to the API server change.
     """
 
     name = "placement"
@@ -61,11 +60,11 @@ class PlacedPolicies(LookingController):
     def __post_init__(self) -> None:
         super().__init__()
         self._began: float | None = None  # when the first policies were loaded
-        # With the policies whose rollouts were not over then: they could not be exported.
+        # With the policies whose rollouts were not over at that time: they could not be exported.
         self._planner: tuple[CompiledPolicySet, list[str], PlacementPlanner] | None = None
         self._plan: tuple[CompiledPolicySet, PlacementPlan] | None = None
         self._derived: _Derived | None = None
-        self._former_parts: frozenset[PolicyPart] = frozenset()  # that were left out last
+        self._former_parts: frozenset[PolicyPart] = frozenset()  # those left out last
         self._refused: dict[PolicyPart, str] = {}
         # Since when the documents of a part are in force, and their uids and generations.
         self._since: dict[PolicyPart, tuple[object, float]] = {}
@@ -77,14 +76,14 @@ class PlacedPolicies(LookingController):
         return self.documents.problem
 
     def evaluated(self, policies: CompiledPolicySet) -> CompiledPolicySet:
-        """Return what the webhook evaluates of the set in use: all of it while nothing is known."""
+        """Return the policies in use that the webhook evaluates: all while nothing is known."""
         derived = self._derived
         return derived.policies if derived is not None and derived.of is policies else policies
 
     @property
     def left_out(self) -> tuple[CompiledPolicySet, frozenset[PolicyPart]] | None:
-        """The parts that the API server enforces, and the set that they are of; None while that is
-        not known.
+        """The parts that the API server enforces, and the set that they belong to; None while not
+        known.
         """
         if self._derived is None:
             return None
@@ -95,11 +94,11 @@ class PlacedPolicies(LookingController):
 
     @property
     def plan(self) -> tuple[CompiledPolicySet, PlacementPlan] | None:
-        """The plan, and the set that it is for; None before the first one."""
+        """The plan and its set; None before the first plan."""
         return self._plan
 
     def places(self) -> Iterator[tuple[str, str, str, str, str]]:
-        """Yield kind, policy, webhook, engine and why of each part, as it runs now."""
+        """Yield kind, policy, webhook, engine and reason of each part, as it currently runs."""
         if self._plan is None:
             return
         parts = frozenset[PolicyPart]() if self._derived is None else self._derived.parts
@@ -112,19 +111,19 @@ class PlacedPolicies(LookingController):
 
     @property
     def placed(self) -> Mapping[tuple[str, str], Mapping[str, tuple[str, str]]]:
-        """Engine and why by webhook for each policy, by kind and name."""
+        """Engine and reason by webhook for each policy, by kind and name."""
         found: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
         for kind, policy, webhook, engine, why in self.places():
             found.setdefault((kind, policy), {})[webhook] = engine, why
         return found
 
     def refuse(self, part: PolicyPart, why: str) -> None:
-        """Plan without this part, until there are other policies: the API server refused it."""
+        """Plan without this part, which the API server refused, until the policies change."""
         self._refused[part] = why
         self.changed()
 
     def document_changed(self, key: Key | None) -> None:
-        """Evaluate again at once what the API server may no longer enforce, and look closer."""
+        """Evaluate policies that the API server may no longer enforce at once, and check again."""
         if self._plan is None or self._derived is None:
             self.changed()
             return
@@ -133,12 +132,12 @@ class PlacedPolicies(LookingController):
         if key is None or key in wanted:
             self._changes += 1
             if not self._derived.parts <= plan.in_force(self.documents.stored):
-                # Making another index takes time, and no request may wait for it.
+                # Building another index takes time, and no request may wait for it.
                 self._derived = None
         self.changed()
 
     async def look(self) -> float:
-        """Look at everything once; return the seconds until it is to be looked at again."""
+        """Check everything once; return the seconds until the next check."""
         found = self.in_use()
         if found is None:
             return LONGEST_PAUSE
@@ -182,7 +181,7 @@ class PlacedPolicies(LookingController):
 
     def _planned(self, policies: CompiledPolicySet, sources: Sources) -> PlacementPlanner:
         """Export the policies, on a separate thread."""
-        # Exports are of sources without problems; broken policies are not placed anyway.
+        # Only sources without problems are exported; broken policies are never placed.
         sound = [each for each in sources.documents if not each.is_policy or each.model is not None]
         sources = replace(sources, documents=tuple(sound), problems=())
         return PlacementPlanner(policies, exported(sources), self.options, self.mode)
@@ -237,7 +236,7 @@ class PlacedPolicies(LookingController):
 
 
 def _version(metadata: Mapping[str, object]) -> tuple[object, object]:
-    """A value that changes with the spec of a document, and not with its status."""
+    """A value that changes with the spec of a document but not with its status."""
     return metadata.get("uid"), metadata.get("generation")
 
 

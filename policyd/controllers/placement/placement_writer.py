@@ -1,7 +1,7 @@
 """``serve --register --in-tree``: writes the documents with which the API server enforces policies.
 
-The holder of the Lease writes. Documents are deleted only while the webhook has been registered for
-their policies for some time; they are left as they are when a server stops.
+The Lease holder writes. It deletes documents only after the webhook has been registered for their
+policies for some time. When a server stops, the documents stay.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -51,8 +51,8 @@ _REFUSED = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
 
 @dataclass(frozen=True)
 class DocumentAim(Aim):
-    """The wanted state of one document: ``document``, or not there. One that another
-    ``registration`` placed, or nobody, stays as it is.
+    """The wanted state of one document: ``document``, or deleted. A document that this
+    ``registration`` did not place is left alone.
     """
 
     document: JSONObject
@@ -107,7 +107,7 @@ class PlacementWriter(LookingController):
         return self._trouble.problem or self.placed.documents.problem
 
     async def look(self) -> float:
-        """Look at everything once; return the seconds until it is to be looked at again."""
+        """Check everything once; return the seconds until the next check."""
         if not self.holds():
             self._reconciler.forget_all()
             return LONGEST_PAUSE
@@ -121,7 +121,7 @@ class PlacementWriter(LookingController):
         if not documents.usable or plan is None or left_out is None:
             return RETRY_SECONDS
         if plan[0] is not left_out[0]:
-            return RETRY_SECONDS  # the plan is of former policies
+            return RETRY_SECONDS  # the plan is for former policies
         try:
             owner = await self.rules.owner()
         except ObjectError as error:
@@ -138,7 +138,7 @@ class PlacementWriter(LookingController):
     ) -> float:
         if plan.placement.problems:
             listed = "; ".join(plan.placement.problems)
-            self._trouble.begin(f"--in-tree is only, and nothing is changed: {listed}")
+            self._trouble.begin(f"nothing is changed, because --in-tree is only: {listed}")
             return LONGEST_PAUSE
         wanted = {
             part: tuple(owned_by(each, owner) for each in documents)
@@ -179,8 +179,8 @@ class PlacementWriter(LookingController):
         return pause
 
     async def _apply(self, step: DocumentStep, wanted: Wanted, after: Mapping[Key, float]) -> float:
-        """Apply a document if all API servers know what had to come before it; return the seconds
-        until then.
+        """Apply a document once all API servers know its prerequisites; return the seconds until
+        then.
         """
         left = after.get(policy_of(step.document), 0.0) + BINDING_SECONDS - self.clock()
         if left > 0:
@@ -193,7 +193,9 @@ class PlacementWriter(LookingController):
             self._refuse(aim, wanted, f"the API server refuses it: {reason(done.error)}")
             return LONGEST_PAUSE
         if done.wrote and not done.in_step:
-            self._refuse(aim, wanted, "the API server stores it otherwise than it was written")
+            self._refuse(
+                aim, wanted, "the API server stores a different document than policyd wrote"
+            )
         return RETRY_SECONDS if done.wrote else done.pause
 
     def _aim(self, document: JSONObject, version: JSONObject | None) -> DocumentAim:
@@ -202,7 +204,7 @@ class PlacementWriter(LookingController):
         return DocumentAim(key, path, name, version, document, self.registration)
 
     def _refuse(self, aim: DocumentAim, wanted: Wanted, why: str) -> None:
-        """Leave to the webhook what the API server cannot do."""
+        """Leave a part that the API server cannot enforce to the webhook."""
         self._reconciler.forget(aim.key)
         for part, documents in wanted.items():
             if aim.document in documents:
@@ -211,7 +213,7 @@ class PlacementWriter(LookingController):
                 self.placed.refuse(part, message)
 
     def _warn(self, wanted: Wanted) -> None:
-        """Log once what the type checking of a controller in the cluster found."""
+        """Log once the type-checking warnings of a controller in the cluster."""
         stored = self.placed.documents.stored
         for documents in wanted.values():
             for each in documents:

@@ -1,6 +1,4 @@
-"""The policies and bindings of the API server, watched, no matter who made them. Changes
-nothing.
-"""
+"""Watches all policies and bindings of the API server, no matter who made them. Changes nothing."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -20,14 +18,14 @@ from policyd.placement.placed_documents import (
     version_paths,
 )
 
-# How often the kinds that the cluster serves are requested again, and how soon after a failure.
+# How often to discover the kinds that the cluster serves, and how soon after a failure.
 DISCOVERY_SECONDS = 60.0
 RETRY_SECONDS = 2.0
 
 
 class WatchedDocuments(Controller):
-    """Every policy and binding. ``listeners`` are called with the key of each that changed, and
-    with None after a new list.
+    """All policies and bindings. ``listeners`` are called with the key of each changed document,
+    and with None after a new list.
     """
 
     name = "documents"
@@ -37,7 +35,7 @@ class WatchedDocuments(Controller):
         self.served = ServedKinds()
         self._client = client
         self.listeners: list[Callable[[Key | None], None]] = []
-        self._known = False  # whether the API server has said what it serves
+        self._known = False  # whether discovery has succeeded
         self._refusal = ""
         self._reflectors: dict[str, Reflector] = {}
         self._again = Wakening()
@@ -49,7 +47,7 @@ class WatchedDocuments(Controller):
 
     @property
     def written(self) -> Mapping[Key, str]:
-        """Return when the spec or the metadata of each was written last, as the API server says."""
+        """Return when the spec or metadata of each was last written, by the API server's clock."""
         return {key: found["written"] for key, found in self._objects().items()}
 
     @property
@@ -59,12 +57,12 @@ class WatchedDocuments(Controller):
 
     @property
     def problem(self) -> str:
-        """Why they are not in step; empty while they are."""
+        """Why the documents are not in step; empty while they are."""
         problems = (each.problem for each in self._reflectors.values() if each.problem)
         return self._refusal or next(problems, "")
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Follow what the cluster serves, and changes, until ``stop`` is set."""
+        """Follow the served kinds and their changes until ``stop`` is set."""
         while not stop.is_set():
             ending = asyncio.Event()
             pause = await self._discover()
@@ -80,7 +78,7 @@ class WatchedDocuments(Controller):
                 await asyncio.gather(*runs)
 
     async def _discover(self) -> float:
-        """Request what is served; return the seconds until the next request."""
+        """Discover the served kinds; return the seconds until the next discovery."""
         try:
             group = await self._client.get(GROUP_PATH)
             lists = [await self._client.get(path) for path in version_paths(group)]
@@ -126,7 +124,7 @@ def _raise_defects(runs: Sequence["asyncio.Future[None]"]) -> None:
 
 
 def _kept(kind: str, api_version: str, found: JSONObject) -> JSONObject:
-    """Return what is kept of a document. A writer of its status says nothing about its spec."""
+    """Return the parts of a document to keep, without managers that only wrote its status."""
     metadata = dict(found["metadata"])
     fields = metadata.pop("managedFields", None) or ()
     times = [str(each.get("time") or "") for each in fields if not each.get("subresource")]

@@ -1,1 +1,1 @@
-"""Keep webhook configurations in step with the policies, and find what they reach."""
+"""Keep webhook configurations in step with the policies, and find the policies they reach."""

@@ -1,7 +1,7 @@
-"""What to change in the registered webhook configurations. No I/O.
+"""Computes the changes of the registered webhook configurations. No I/O.
 
-Replicas load policies at different times. So rules are widened at once, when the writing replica
-needs them, and narrowed some seconds after the last change.
+Replicas load policies at different times. So rules are widened as soon as the writing replica needs
+them, and narrowed some seconds after the last change.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,14 +27,14 @@ from policyd.webhooks.rendering.configurations import NODE_LEASES
 from policyd.webhooks.rendering.edit_webhook import GATE
 from policyd.webhooks.validation.decoding import with_defaults
 
-# Rules that nothing needs any more stay for this long after the last change of the policies.
+# How long unneeded rules stay after the last change of the policies.
 NARROWING_SECONDS = 10.0
-# Resources that policyd's own Pods need in order to start and to write; a webhook that must be
-# answered for these could not be repaired by a new Pod.
+# Resources that policyd's own Pods need to start and to write: if a webhook with failurePolicy Fail
+# covered them, no new Pod could repair it.
 LEASES = ("coordination.k8s.io", "leases")
 VITAL = (("", "pods"), ("", "secrets"), LEASES)
 
-# Fields of a webhook that change nothing about which requests are sent.
+# Fields of a webhook that do not affect which requests are sent.
 _OTHERS_MAY_SET = ("timeoutSeconds",)
 # Fields of a webhook whose lists are sets.
 _UNORDERED = ("rules", "namespaceSelector", "objectSelector")
@@ -42,7 +42,7 @@ _UNORDERED = ("rules", "namespaceSelector", "objectSelector")
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationWrite:
-    """Write ``wanted``, or delete ``found`` if nothing is wanted; ``found`` is what is there."""
+    """Write ``wanted``, or delete ``found``, the existing object, if nothing is wanted."""
 
     kind: str
     wanted: JSONObject | None
@@ -56,7 +56,7 @@ def changes(
     narrow: bool,
     excluded: Sequence[str],
 ) -> Iterator[ConfigurationWrite]:
-    """Yield what to write and delete; both mappings are by kind.
+    """Yield the writes and deletions; both mappings are by kind.
 
     ``narrow``: rules that no policy needs may be removed. ``excluded`` are the namespaces that no
     webhook may cover.
@@ -73,7 +73,7 @@ def changes(
 def desired(
     found: JSONObject | None, wanted: JSONObject | None, *, narrow: bool, excluded: Sequence[str]
 ) -> JSONObject | None:
-    """Return what is to be stored, given what is stored; None if nothing is."""
+    """Return the object to store, given the stored one; None for no object."""
     if found is None:
         return wanted
     if wanted is None:
@@ -84,19 +84,19 @@ def desired(
 
 
 def is_ours(configuration: JSONObject) -> bool:
-    """Whether policyd may write it: policyd made it, or manifests did, for policyd to fill."""
+    """Whether policyd may write it: policyd created it, or manifests did, for policyd to fill."""
     return bool(labels_in(configuration).items() & LABELS.items())
 
 
 def made_by_policyd(configuration: JSONObject) -> bool:
-    """Otherwise manifests made it, and it is deleted with them: policyd must not delete it."""
+    """Whether policyd created it. Otherwise manifests did, and policyd must not delete it."""
     return maker(configuration) == POLICYD
 
 
 def as_made(found: JSONObject, wanted: JSONObject) -> JSONObject:
-    """The wanted object, without the label that names the maker if that is another maker.
+    """The wanted object, without the label that names the creator if another created it.
 
-    Helm fails to upgrade an object if somebody else wrote a label that Helm writes.
+    Helm fails to upgrade an object if another client wrote a label that Helm writes.
     """
     return wanted if made_by_policyd(found) else without_maker(wanted)
 
@@ -115,15 +115,15 @@ def emptied(found: JSONObject) -> JSONObject:
 
 
 def in_step(found: JSONObject, wanted: JSONObject) -> bool:
-    """Whether what is stored means what is wanted."""
+    """Whether the stored and the wanted object have the same meaning."""
     return not differences(found, wanted)
 
 
 def differences(found: JSONObject, wanted: JSONObject) -> list[ManagedField]:
-    """Return the fields in which what is stored means something else than what is wanted.
+    """Return the fields whose stored and wanted values differ in meaning.
 
-    A caBundle that is not wanted is another's. So is a timeout that another manager has set: it
-    changes nothing about which requests are sent.
+    Ignores a caBundle if none is wanted, because others own it, and a timeout that another manager
+    has set, because it does not affect which requests are sent.
     """
     stored = _webhooks(found)
     complete = _webhooks(with_defaults(with_bundles_of(found, wanted)))
@@ -143,7 +143,7 @@ def differences(found: JSONObject, wanted: JSONObject) -> list[ManagedField]:
 
 
 def with_bundles_of(found: JSONObject, wanted: JSONObject) -> JSONObject:
-    """The wanted object, with the caBundle that is stored where none is wanted."""
+    """The wanted object, with the stored caBundle if none is wanted."""
     result, stored = deepcopy(wanted), _webhooks(found)
     for webhook in result.get("webhooks") or ():
         bundle = ((stored.get(webhook["name"]) or {}).get("clientConfig") or {}).get("caBundle")
@@ -153,7 +153,7 @@ def with_bundles_of(found: JSONObject, wanted: JSONObject) -> JSONObject:
 
 
 def replacing(found: JSONObject, wanted: JSONObject) -> JSONObject:
-    """The object that replaces what is stored, if that has not changed since it was read."""
+    """The object that replaces the stored one, if that has not changed since it was read."""
     metadata = found.get("metadata") or {}
     result = with_bundles_of(found, wanted)
     kept = {key: metadata[key] for key in ("annotations", "resourceVersion") if key in metadata}
@@ -167,21 +167,21 @@ def replacing(found: JSONObject, wanted: JSONObject) -> JSONObject:
 
 
 def widened(found: JSONObject, wanted: JSONObject, excluded: Sequence[str]) -> JSONObject:
-    """The wanted object, so that it also covers all that the stored configuration covers. The gate
-    depends on no policy: any other difference in it was changed by hand.
+    """The wanted object, extended to cover all that the stored configuration covers. The gate does
+    not depend on policies: differences in it are edits by hand.
     """
     stored = _webhooks(with_defaults(found))
     webhooks = []
     for each in with_defaults(wanted)["webhooks"]:
         there = stored.pop(each["name"], each)
         webhooks.append(each if each["name"] == GATE else _widened(there, each, excluded))
-    # A webhook that nothing needs any more stays for some seconds, if policyd wrote it.
+    # An unneeded webhook stays for some seconds if policyd wrote it.
     former = [each for each in stored.values() if not uncovered([each], excluded)]
     return {**wanted, "webhooks": [*webhooks, *former]}
 
 
 def uncovered(webhooks: Sequence[JSONObject], excluded: Sequence[str]) -> list[str]:
-    """The names of webhooks that cover what policyd needs itself in one of these namespaces."""
+    """The names of webhooks that cover policyd's own needs in one of these namespaces."""
     return [
         each["name"]
         for each in webhooks
@@ -207,12 +207,12 @@ def _widened(found: JSONObject, wanted: JSONObject, excluded: Sequence[str]) -> 
         result["namespaceSelector"].setdefault("matchExpressions", []).append(
             {"key": NAMESPACE_NAME, "operator": "NotIn", "values": sorted(left_out)}
         )
-    # Anything else that was changed by hand is no rule of a policy: it goes at once.
+    # Other edits by hand are not rules of a policy: they are undone at once.
     return wanted if uncovered([result], excluded) else result
 
 
 def _either(one: JSONObject, other: JSONObject) -> JSONObject:
-    """A selector that selects at least what both select: the requirements that both have."""
+    """A selector that selects everything that either selects: their common requirements."""
     if one == other:
         return deepcopy(one)
     ones, others = list(_requirements(one)), list(_requirements(other))
@@ -231,9 +231,9 @@ def _either(one: JSONObject, other: JSONObject) -> JSONObject:
 
 
 def sends_less(found: JSONObject | None, wanted: JSONObject) -> bool:
-    """Whether policies would not be enforced, or nobody could reach policyd: a webhook is gone,
-    lacks rules, has other conditions, calls another address, fails otherwise, or selects only what
-    has certain labels. A selector that leaves out certain labels is no reason.
+    """Whether some policies are not enforced, or policyd is not reachable: a webhook is missing,
+    lacks rules, has other conditions, another address or failurePolicy, or requires certain labels.
+    A selector that excludes certain labels does not count.
     """
     there = {} if found is None else _webhooks(with_defaults(found))
     return any(
@@ -266,7 +266,7 @@ def _requirements(selector: JSONObject) -> Iterator[JSONObject]:
 
 
 def _excludes(selector: JSONObject, namespace: str) -> bool:
-    """Whether a namespace is not selected, by its name alone: its other labels may change."""
+    """Whether a selector excludes a namespace by its name: its other labels may change."""
     return any(
         each["key"] == NAMESPACE_NAME and not _selects(each, namespace)
         for each in _requirements(selector)
@@ -284,7 +284,7 @@ def _is_vital(rule: JSONObject) -> bool:
 
 
 def _is_about(rule: JSONObject, group: str, resource: str) -> bool:
-    """Whether a rule covers objects of a resource that have a namespace, or a subresource."""
+    """Whether a rule covers namespaced objects of a resource, or a subresource of it."""
     return (
         rule.get("scope") != "Cluster"
         and covers(rule.get("apiGroups") or (), group)
@@ -298,12 +298,12 @@ def _is_of_others(found: JSONObject, path: ManagedField) -> bool:
 
 
 def _meaning(name: str, value: Any) -> Any:
-    """The value of a field of a webhook, without the order that means nothing in it."""
+    """The value of a field of a webhook, without meaningless order."""
     return _unordered(value) if name in _UNORDERED else value
 
 
 def _unordered(value: Any) -> Any:
-    """The value with its lists in one order, whatever the order of the keys in their items is."""
+    """The value with its lists in a fixed order, regardless of the order of keys in items."""
     if isinstance(value, dict):
         return {key: _unordered(value[key]) for key in sorted(value) if value[key] not in ({}, [])}
     if isinstance(value, list):
@@ -312,5 +312,5 @@ def _unordered(value: Any) -> Any:
 
 
 def _webhooks(configuration: JSONObject) -> dict[str, JSONObject]:
-    """The webhooks by name: their order means nothing, because policyd's do not depend on it."""
+    """The webhooks by name: policyd's do not depend on their order."""
     return {each["name"]: each for each in configuration.get("webhooks") or ()}

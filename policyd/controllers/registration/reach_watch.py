@@ -1,4 +1,4 @@
-"""Which policies the webhook configurations reach. Reads only, and changes nothing."""
+"""Watches which policies the webhook configurations reach. Only reads."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -14,19 +14,19 @@ from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.webhooks.reach.policy_reach import reach
 from policyd.webhooks.reach.reach_result import Reached
 
-# After a change of policies, their rules follow within this time; only then is a policy reported.
+# Rules follow changes of policies within this time; only later are unreached policies reported.
 SETTLING_SECONDS = 3.0
 LONGEST_PAUSE = 30.0
-# The replica that registers is not ready if rules that it wants have been missing for this long.
+# The registering replica is not ready if rules that it wants have been missing for this long.
 GRACE_SECONDS = 60.0
-_NAMED = 5  # policies that are named in one message
+_NAMED = 5  # policies named in one message
 
 
 @dataclass(eq=False, repr=False)
 class ReachWatch(Controller):
-    """What reaches the policies in use. ``registers``: whether this server is to register them;
-    ``wanted`` returns the configurations that this replica keeps registered, None if another
-    replica does.
+    """Finds the rules that reach the policies in use. ``registers``: whether this server registers
+    them; ``wanted`` returns the configurations that this replica registers, None if another replica
+    does.
     """
 
     name = "reach"
@@ -43,34 +43,34 @@ class ReachWatch(Controller):
         super().__init__()
         self._reached: dict[tuple[str, str], Reached] | None = None
         self._registered = False  # whether any webhook has been
-        self._told: set[tuple[str, str]] = set()  # the policies of which the log says it
-        # Which policies are not reached although they should be, and since when.
+        self._told: set[tuple[str, str]] = set()  # policies already reported in the log
+        # Policies that are not reached although they should be, and since when.
         self._lost: Sequence[str] = ()
         self._lost_since = 0.0
 
     @property
     def unreached(self) -> int | None:
-        """How many policies no rule reaches; None while that is not known."""
+        """The number of policies that no rule reaches; None while not known."""
         if self._reached is None:
             return None
         return sum(not each.by for each in self._reached.values())
 
     @property
     def reached(self) -> Mapping[tuple[str, str], Reached]:
-        """The known facts, by kind and name of the policies."""
+        """The callers of the policies, by kind and name of the policy."""
         return self._reached or {}
 
     @property
     def unready(self) -> str:
-        """Why this replica should not be ready; empty if it may be."""
+        """Why this replica should not be ready; empty if it should."""
         lost = self._lost if self.wanted() is not None else ()
         if not lost or self.clock() - self._lost_since < GRACE_SECONDS:
             return ""
         return f"no registered webhook rule reaches the policies {few(lost, _NAMED)}"
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Look again some seconds after each change, until ``stop`` is set: rules follow policies,
-        and what is between is no news.
+        """Check again some seconds after each change, until ``stop`` is set: rules follow policies,
+        and intermediate states are not reported.
         """
         while not stop.is_set():
             end = monotonic() + SETTLING_SECONDS
@@ -86,12 +86,12 @@ class ReachWatch(Controller):
         if policies is None or not known:
             self._reached, self._lost = None, ()
             return
-        # Many policies take some time, which requests must not wait for.
+        # On a thread: many policies take some time, for which requests must not wait.
         rows = await asyncio.to_thread(reach, policies, found)
         self._reached = {(each.kind, each.policy): each for each in rows}
         unreached = [each for each in rows if not each.by]
         await self._note_lost(policies, {(each.kind, each.policy) for each in unreached})
-        # Before anything is registered, no policy is reached: that is no news of a policy.
+        # Before anything is registered, no policy is reached, which is not reported.
         self._registered |= any(each.get("webhooks") for each in found)
         if self._registered:
             self._tell(unreached)
@@ -99,7 +99,7 @@ class ReachWatch(Controller):
     async def _note_lost(
         self, policies: CompiledPolicySet, unreached: set[tuple[str, str]]
     ) -> None:
-        """Note which policies are not reached, but would be if everything wanted were stored."""
+        """Record the policies that are not reached, but would be with the wanted configurations."""
         wanted = self.wanted() if unreached else None
         rows = await asyncio.to_thread(reach, policies, wanted) if wanted else ()
         lost = [each.policy for each in rows if each.by and (each.kind, each.policy) in unreached]
@@ -108,7 +108,7 @@ class ReachWatch(Controller):
         self._lost = lost
 
     def _tell(self, unreached: Sequence[Reached]) -> None:
-        """Log each policy that is not reached, once until it is reached again."""
+        """Log each policy that is not reached, but only once until it is reached again."""
         for each in unreached:
             if (each.kind, each.policy) not in self._told:
                 why = f": {'; '.join(each.gaps)}" if each.gaps else ""

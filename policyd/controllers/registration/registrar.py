@@ -1,7 +1,7 @@
 """``serve --register``: keeps the webhook configurations in step with the policies in use.
 
-The holder of the Lease writes, when it is ready itself. Nothing is removed because a server stops
-or because policies are broken: the policies in use decide.
+The Lease holder writes, once it is ready. It removes nothing when a server stops or when policies
+are broken: the policies in use decide.
 """
 
 import asyncio
@@ -34,25 +34,25 @@ from policyd.webhooks.endpoints import endpoint_slices, ready_endpoints
 from policyd.webhooks.rendering.configurations import render
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
 
-# How often the state is looked at without a change, and again after an error: doubled each time.
+# How often to check the state without a change, and how soon after an error: doubled each time.
 LONGEST_PAUSE = 60.0
 RETRY_SECONDS = 1.0
 LONGEST_RETRY_SECONDS = 30.0
-# How long an endpoint of the Service has to be ready before anything calls it, because nodes learn
-# of it a moment later.
+# How long an endpoint of the Service must be ready before anything calls it, because nodes learn
+# about it a moment later.
 KNOWN_SECONDS = 2.0
 # How long that may take before it counts as a problem.
 UNKNOWN_SECONDS = 60.0
 
 
-# Generation, version, bundle, and parts that are left out.
+# Generation, version, bundle, and left-out parts.
 _Key = tuple[str, str, bytes, frozenset[PolicyPart]]
 
 
 @dataclass(frozen=True, slots=True)
 class RegistrationInputs:
-    """The things to register: the policies, and the bundle of the certificate. The API server
-    itself enforces the parts that are ``left_out``.
+    """The policies to register, and the bundle of the certificate. The API server itself enforces
+    the parts that are ``left_out``.
     """
 
     policies: CompiledPolicySet
@@ -62,8 +62,8 @@ class RegistrationInputs:
 
 @dataclass(frozen=True)
 class ConfigurationAim(Aim):
-    """The wanted state of one configuration: ``target``, or nothing. With ``narrow`` it loses the
-    rules that are not needed any more. No webhook may cover the ``excluded`` namespaces.
+    """The wanted state of one configuration: ``target``, or nothing. With ``narrow`` it loses
+    unneeded rules. No webhook may cover the ``excluded`` namespaces.
     """
 
     target: JSONObject | None
@@ -71,7 +71,7 @@ class ConfigurationAim(Aim):
     excluded: Sequence[str]
 
     def wanted(self, found: JSONObject | None) -> JSONObject | None:
-        """Raises ConfigError if somebody else made what is stored."""
+        """Return the object to store. Raises ConfigError if policyd does not own the stored one."""
         if found is None:
             return self.target
         found = {**found, "kind": self.key[0]}
@@ -89,7 +89,7 @@ class ConfigurationAim(Aim):
         return configurations.replacing(found, wanted)
 
     def urgent(self, found: JSONObject | None) -> bool:
-        """Whether policies would not be enforced, or policyd could not be reached."""
+        """Whether some policies are not enforced, or policyd is not reachable."""
         return self.target is not None and configurations.sends_less(found, self.target)
 
     def written(self, stored: JSONObject | None) -> str:
@@ -101,8 +101,8 @@ class ConfigurationAim(Aim):
 
 @dataclass(eq=False, repr=False)
 class Registration(LookingController):
-    """The registration by one replica. ``inputs`` returns what to register, or why that must wait;
-    ``holds``: whether this replica writes; ``writes`` counts results.
+    """The registration by one replica. ``inputs`` returns the webhooks to register, or the reason
+    to wait; ``holds``: whether this replica writes; ``writes`` counts results.
     """
 
     name = "registration"
@@ -128,15 +128,15 @@ class Registration(LookingController):
             clock=self.clock,
         )
         self._trouble = Trouble("registration", self.log)
-        self._key: _Key | None = None  # of what is wanted
-        self._in_step: tuple[_Key, float] | None = None  # what is registered, and since when
+        self._key: _Key | None = None  # of the wanted configurations
+        self._in_step: tuple[_Key, float] | None = None  # registered, and since when
         self._owner: JSONObject | None = None
         self._wanted: dict[str, JSONObject] = {}
-        self._since = 0.0  # when that changed
+        self._since = 0.0  # when it changed
         self._retry = RETRY_SECONDS
         self._called = False  # the Service may be called
-        self._waits_since = inf  # for an endpoint of it
-        self._known_from = inf  # when the nodes know one
+        self._waits_since = inf  # for an endpoint of the Service
+        self._known_from = inf  # when the nodes know an endpoint
 
     @property
     def problem(self) -> str:
@@ -145,17 +145,17 @@ class Registration(LookingController):
 
     @property
     def wanted(self) -> list[JSONObject]:
-        """The configurations that are wanted, as far as that is known."""
+        """The wanted configurations, as far as they are known."""
         return list(self._wanted.values())
 
     @property
     def active(self) -> bool:
-        """Whether this replica keeps the configurations in step now."""
+        """Whether this replica currently keeps the configurations in step."""
         return self.holds() and not isinstance(self.inputs(), str)
 
     def settled(self, policies: CompiledPolicySet, left_out: frozenset[PolicyPart]) -> float:
-        """Return for how many seconds the webhook has been registered for all of the policies but
-        these parts; negative if it is not.
+        """Return for how many seconds the webhook has been registered for all policies except these
+        parts; negative if it is not.
         """
         if self._in_step is None or not self.active:
             return -1.0
@@ -165,7 +165,7 @@ class Registration(LookingController):
         return self.clock() - since if same else -1.0
 
     async def look(self) -> float:
-        """Look at everything once; return the seconds until it is to be looked at again."""
+        """Check everything once; return the seconds until the next check."""
         if not self.holds():
             self._key = self._in_step = None  # the next holder narrows only after some time
             self._reconciler.forget_all()
@@ -188,9 +188,9 @@ class Registration(LookingController):
         return self._retry
 
     async def _may_be_called(self) -> bool:
-        """Whether the Service leads to a replica: with failurePolicy Fail, requests that nobody can
-        answer are denied. True if webhooks call it already, and if nothing is known of its
-        endpoints; then it stays so.
+        """Whether the Service has a ready replica: with failurePolicy Fail, unanswered requests are
+        denied. Also True if webhooks already call it, or if its endpoints are not known; then it
+        stays so.
         """
         service = self.options.service
         if service is None or self._called:
@@ -214,8 +214,8 @@ class Registration(LookingController):
         return self._called
 
     async def _ready_endpoints(self, service: ServiceAddress) -> int | None:
-        """How many endpoints of the Service are ready; None if policyd may not know. None is ready
-        if the API server does not answer now.
+        """The number of ready endpoints of the Service; None if policyd cannot know them, 0 if the
+        API server does not answer.
         """
         try:
             found = await self.client.get(*endpoint_slices(service.namespace, service.name))
@@ -269,7 +269,7 @@ class Registration(LookingController):
         if key == self._key:
             return
         options = replace(self.options, ca_bundle=inputs.bundle)
-        # Many policies take some time, which requests must not wait for.
+        # On a thread: many policies take some time, for which requests must not wait.
         rendered = await asyncio.to_thread(
             lambda: render(policies.without(inputs.left_out), options)
         )
@@ -278,8 +278,8 @@ class Registration(LookingController):
         self._key, self._since = key, self.clock()
 
     async def owner(self) -> JSONObject | None:
-        """Return the Namespace with which everything is deleted: the one of the Service; None if
-        policyd is called by URL or may not read it. Raises ObjectError.
+        """Return the Service's Namespace, whose deletion deletes everything; None if policyd is
+        called by URL or may not read it. Raises ObjectError.
         """
         service = self.options.service
         if self._owner is None and service is not None:

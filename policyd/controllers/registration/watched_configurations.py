@@ -44,13 +44,8 @@ class WatchedConfigurations(Controller):
         return all(each.synced for each in self._reflectors.values())
 
     @property
-    def refused(self) -> bool:
-        """Whether the permission to read them is missing."""
-        return any(each.refused for each in self._reflectors.values())
-
-    @property
     def problem(self) -> str:
-        """Why they are not in step; empty while they are."""
+        """Why the configurations are not in step; empty while they are."""
         return next((each.problem for each in self._reflectors.values() if each.problem), "")
 
     async def run(self, stop: asyncio.Event) -> None:

@@ -1,8 +1,8 @@
 """The defaults of Kubernetes' types, by the names of their definitions in OpenAPI.
 
-``VALUES``, of ``fixed.json``, are fields with a fixed default. A function of ``FUNCTIONS``, or of
-``VERSIONED`` if not all versions have it, gets a decoded value and adds what depends on other
-fields. All follow ``pkg/apis/GROUP/VERSION/defaults.go``.
+``VALUES`` (``fixed.json``) has fields with a fixed default. A function in ``FUNCTIONS``, or in
+``VERSIONED`` if not all versions have it, takes a decoded value and sets defaults that depend on
+other fields. All follow ``pkg/apis/GROUP/VERSION/defaults.go``.
 """
 
 import json
@@ -25,7 +25,7 @@ FUNCTIONS: Mapping[str, tuple[DefaultRule, ...]] = {
 
 
 class VersionedRule(NamedTuple):
-    """A rule of Kubernetes from ``since`` on, or of those before ``before``."""
+    """A rule that Kubernetes has from version ``since`` on, or before version ``before``."""
 
     rule: DefaultRule
     since: KubernetesVersion = OLDEST

@@ -52,7 +52,7 @@ def config_map(obj: JSONObject) -> None:
 
 
 def namespace(obj: JSONObject) -> None:
-    """The label with the name is set even if it is there with another value."""
+    """Sets the label with the name, even over another value."""
     metadata: JSONObject = obj["metadata"]
     if metadata.get("name"):
         labels = metadata.get("labels") or {}
@@ -60,7 +60,7 @@ def namespace(obj: JSONObject) -> None:
 
 
 def persistent_volume(obj: JSONObject) -> None:
-    """Not of the same struct in a VolumeAttachment."""
+    """Not for the same struct in a VolumeAttachment."""
     spec: JSONObject = obj["spec"]
     reclaimed = spec.get("persistentVolumeReclaimPolicy") or "Retain"
     spec["persistentVolumeReclaimPolicy"] = reclaimed

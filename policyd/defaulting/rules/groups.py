@@ -24,7 +24,7 @@ def subject(obj: JSONObject) -> None:
 
 
 def device_request(obj: JSONObject) -> None:
-    """One device, unless all are wanted."""
+    """One device, unless the request is for all."""
     obj["allocationMode"] = obj.get("allocationMode") or "ExactCount"
     if obj["allocationMode"] == "ExactCount":
         obj["count"] = obj.get("count") or 1
@@ -37,12 +37,12 @@ def class_request(obj: JSONObject) -> None:
 
 
 def device(obj: JSONObject) -> None:
-    """Fields that later versions have in the device itself are here in ``basic``."""
+    """This version has in ``basic`` the fields that later versions have in the device itself."""
     obj.setdefault("basic", {})
 
 
 def custom_resource_definition(obj: JSONObject) -> None:
-    """Names that follow from the kind, and the version that is stored."""
+    """Names derived from the kind, and the stored version."""
     names: JSONObject = obj["spec"]["names"]
     kind = names.get("kind") or ""
     names["singular"] = names.get("singular") or kind.lower()
@@ -68,7 +68,7 @@ def csi_scheduling(obj: JSONObject) -> None:
 
 
 def csi_node_status(obj: JSONObject) -> None:
-    """A field that is never absent, though empty."""
+    """A field that is present even if empty."""
     obj.setdefault("status", {})
 
 

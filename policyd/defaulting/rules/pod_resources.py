@@ -1,5 +1,5 @@
-"""Resources of a whole Pod that Kubernetes before 1.37 derives from its containers'. (Newer
-versions do so after admission.)
+"""Resources of a whole Pod, which Kubernetes before 1.37 derives from its containers; newer
+versions do so after admission.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ _Resources = dict[str, str]
 
 
 def pod_resources(obj: JSONObject) -> None:
-    """Complete resources that are given in part."""
+    """Complete partial resources."""
     spec: JSONObject = obj["spec"]
     resources: Any = spec.get("resources")
     if resources is None:
@@ -37,7 +37,7 @@ def pod_resources(obj: JSONObject) -> None:
 
 
 def _totals(spec: JSONObject, field: str) -> _Resources:
-    """Add up the containers with the sidecars; init containers need theirs one after the other."""
+    """Add up the containers and sidecars; init containers need theirs one after another."""
     total: _Resources = {}
     for each in spec.get("containers") or ():
         _add(total, _of(each, field))

@@ -19,7 +19,7 @@ def number(quantity: str) -> Decimal:
 
 
 def plus(one: str, other: str) -> str:
-    """Return the sum of canonical quantities, in the form of the first that is not zero."""
+    """Return the sum of canonical quantities, in the notation of the first that is not zero."""
     total = number(one) + number(other)
     form = one if number(one) else other
     if form.endswith("i"):
@@ -28,7 +28,7 @@ def plus(one: str, other: str) -> str:
 
 
 def rounded(quantity: JSON) -> JSON:
-    """Round a canonical quantity up to thousandths; others are returned as they are."""
+    """Round a canonical quantity up to thousandths; leave other values unchanged."""
     if not isinstance(quantity, str) or (quantity[-1:] not in ("n", "u") and "e-" not in quantity):
         return quantity
     try:

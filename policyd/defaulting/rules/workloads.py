@@ -44,7 +44,7 @@ def _rolling_update(obj: JSONObject, defaults: JSONObject) -> None:
 
 
 def stateful_set_strategy(obj: JSONObject) -> None:
-    """A type that is given without a rollingUpdate stays without."""
+    """Adds no rollingUpdate to a given type."""
     if not obj.get("type"):
         obj["type"] = "RollingUpdate"
         obj.setdefault("rollingUpdate", {})
@@ -53,13 +53,13 @@ def stateful_set_strategy(obj: JSONObject) -> None:
 
 
 def unavailable_replica(obj: JSONObject) -> None:
-    """Kubernetes 1.37 says how many may be unavailable."""
+    """Since 1.37, maxUnavailable has a default."""
     if obj["type"] == "RollingUpdate" and obj.get("rollingUpdate") is not None:
         obj["rollingUpdate"].setdefault("maxUnavailable", 1)
 
 
 def daemon_set(obj: JSONObject) -> None:
-    """The number of a field that apps/v1 no longer has is an annotation."""
+    """An annotation keeps the number of a field that apps/v1 removed."""
     annotations = obj["metadata"].get("annotations") or {}
     obj["metadata"]["annotations"] = {_GENERATION: "0", **annotations}
 
@@ -92,7 +92,7 @@ def cpu_autoscaler(obj: JSONObject) -> None:
 
 
 def autoscaler(obj: JSONObject) -> None:
-    """CPU is the metric if there is none; rules that are given are completed."""
+    """CPU is the metric if there is none; completes the given rules."""
     spec: JSONObject = obj["spec"]
     if not spec.get("metrics"):
         target = {"type": "Utilization", "averageUtilization": _CPU_PERCENT}

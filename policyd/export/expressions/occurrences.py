@@ -4,7 +4,7 @@ The author's source stays as it is: only the characters of an identifier, or of 
 follows it, are replaced. Macros and their variables are respected.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from policyd.cel.syntax.ast import Call, Comprehension, Expr, Ident, Literal, Select
@@ -12,7 +12,7 @@ from policyd.cel.syntax.lexer import Token, tokenize
 from policyd.cel.syntax.parser import parse
 from policyd.cel.syntax.recursion import children
 from policyd.policy.source.yaml_edit.edits import CannotEdit, TextEdit, applied
-from policyd.versions import KubernetesVersion
+from policyd.versions import NEWEST, KubernetesVersion
 
 
 class Untranslatable(Exception):
@@ -67,8 +67,22 @@ def spliced(text: str, splices: Iterable[TextEdit]) -> str:
         raise Untranslatable("a macro uses its operand in two ways") from None
 
 
+def replaced(
+    text: str,
+    names: frozenset[str],
+    replacements: Callable[[Occurrence], Iterable[TextEdit]],
+    version: KubernetesVersion = NEWEST,
+) -> str:
+    """Return an expression with the replacements of each use of the variables of these names.
+
+    Raises Untranslatable.
+    """
+    uses = occurrences(text, names, version)
+    return spliced(text, (edit for use in uses for edit in replacements(use)))
+
+
 def occurrences(
-    text: str, names: frozenset[str], version: KubernetesVersion
+    text: str, names: frozenset[str], version: KubernetesVersion = NEWEST
 ) -> tuple[Occurrence, ...]:
     """Return the uses of the variables of these names in an expression that compiles.
 

@@ -2,15 +2,11 @@
 as a literal where there are no variables. Rewrites source, evaluates nothing.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from policyd.export.expressions.literals import dyn
-from policyd.export.expressions.occurrences import (
-    Occurrence,
-    occurrences,
-    spliced,
-)
+from policyd.export.expressions.occurrences import Occurrence, replaced
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.source.yaml_edit.edits import TextEdit
 from policyd.versions import KubernetesVersion
@@ -36,13 +32,6 @@ class InlineParams:
     variable: str
     version: KubernetesVersion
 
-    @classmethod
-    def of(
-        cls, params: JSONObject, variables: Iterable[str], version: KubernetesVersion
-    ) -> "InlineParams":
-        """Return the params for a policy whose own variables have these names."""
-        return cls(params, free_name("params", variables), version)
-
     @property
     def definition(self) -> JSONObject:
         """The variable; it belongs before all others of the policy."""
@@ -53,21 +42,19 @@ class InlineParams:
 
         Raises Untranslatable, as ``without_variables`` does.
         """
-        return spliced(text, (self._as_variable(text, use) for use in self._uses(text)))
+        return replaced(text, _PARAMS, lambda use: self._as_variable(text, use), self.version)
 
     def without_variables(self, text: str) -> str:
         """Return an expression with the values themselves: for matchConditions."""
-        return spliced(text, (self._as_literal(text, use) for use in self._uses(text)))
+        return replaced(text, _PARAMS, lambda use: self._as_literal(text, use), self.version)
 
-    def _uses(self, text: str) -> tuple[Occurrence, ...]:
-        return occurrences(text, _PARAMS, self.version)
-
-    def _as_variable(self, text: str, use: Occurrence) -> TextEdit:
+    def _as_variable(self, text: str, use: Occurrence) -> Iterator[TextEdit]:
         if "variables" in use.shadowed:  # a macro's variable of that name
-            return self._as_literal(text, use)
-        return TextEdit(use.start, use.end, f"variables.{self.variable}")
+            yield from self._as_literal(text, use)
+        else:
+            yield TextEdit(use.start, use.end, f"variables.{self.variable}")
 
-    def _as_literal(self, text: str, use: Occurrence) -> TextEdit:
+    def _as_literal(self, text: str, use: Occurrence) -> Iterator[TextEdit]:
         """Replace ``params`` and the fields after it by the value of the last one that is known."""
         value: JSON = self.params
         end = use.end
@@ -77,7 +64,7 @@ class InlineParams:
                 break
             assert access.span is not None
             value, end = value[access.key], access.span[1]
-        return TextEdit(use.start, end, dyn(value))
+        yield TextEdit(use.start, end, dyn(value))
 
 
 def free_name(wanted: str, taken: Iterable[str]) -> str:

@@ -5,42 +5,51 @@ from functools import partial
 
 from policyd.export.expressions.occurrences import Untranslatable
 from policyd.export.model import Reason, shown_path
-from policyd.export.mutating.kinds import MutatedKinds
 from policyd.export.mutating.overlays.apply_configuration import apply_configuration
 from policyd.export.mutating.overlays.empty_lists import empty_lists
 from policyd.export.mutating.overlays.json_patch import json_patch
 from policyd.export.mutating.overlays.reading import ReadOverlay, Unsayable, read
 from policyd.export.mutating.templates import with_template_paths, with_template_types
-from policyd.export.policy_views import View
+from policyd.export.policy_views import ExportSource, View
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import KindSchema
 from policyd.policy.compile.expressions import Expressions
+from policyd.policy.compile.overlays import KnownKinds, named_resources
 from policyd.policy.model.expressions import HeldMutation, mutations_of
-from policyd.policy.model.kinds import Policy
-from policyd.policy.source.loaded_documents import Document
-from policyd.versions import KubernetesVersion
 
 _FIELDS = {"JSONPatch": "jsonPatch", "ApplyConfiguration": "applyConfiguration"}
 _IN_TEMPLATES = {"JSONPatch": with_template_paths, "ApplyConfiguration": with_template_types}
 
 
 class MutationTranslator:
-    """Translates the mutations of one Policy, for each of its views."""
+    """Translates the mutations of one Policy, for each of its views.
 
-    def __init__(
-        self, document: Document, policy: Policy, version: KubernetesVersion, kinds: MutatedKinds
-    ) -> None:
-        self._lenient = policy.spec.failure_policy == "Ignore"
-        self.kinds = kinds
+    ``schemas`` are of the kinds that its rules name; with ``podControllers``, controllers count as
+    Pods.
+    """
+
+    def __init__(self, source: ExportSource, kinds: KnownKinds) -> None:
+        spec, version = source.spec, source.version
+        self._lenient = spec.failure_policy == "Ignore"
         self._version = version
-        self.mutations = list(mutations_of(document.raw))
+        self._unknown: list[Reason] = []
+        found: dict[object, KindSchema] = {}
+        for path, _, resource, schemas in named_resources(source.policy, kinds):
+            if schemas is None:
+                text = "the kinds that the overlay has to fit are known only in requests"
+                self._unknown.append(Reason(shown_path(path), text))
+            elif not schemas:
+                text = f"no schema of {resource} is known"
+                self._unknown.append(Reason(shown_path(path), text))
+            found |= {each.gvk: each for each in schemas or ()}
+        self.schemas = tuple(found.values())
+        self.mutations = list(mutations_of(source.document.raw))
         self.overlays: dict[int, ReadOverlay] = {}
         overlays = [each for each in self.mutations if each.kind.mutator is None]
         if overlays:
-            given = policy.spec.params is not None or policy.spec.param_kind is not None
-            expressions = Expressions(document, has_params=given, version=version)
-            texts = [each.expression for each in policy.spec.match_conditions]
-            empty = empty_lists(texts, version)
+            given = spec.params is not None or spec.param_kind is not None
+            expressions = Expressions(source.document, has_params=given, version=version)
+            empty = empty_lists([each.expression for each in spec.match_conditions], version)
             for each in overlays:
                 # Conditions hold until the first mutation.
                 known = frozenset[tuple[str, ...]]() if each.index else empty
@@ -51,8 +60,8 @@ class MutationTranslator:
         """Return the mutations for a view; what cannot be translated is added to ``reasons``."""
         found = []
         for each in self.mutations:
-            if each.kind.mutator is None and self.kinds.reasons:
-                reasons += self.kinds.reasons
+            if each.kind.mutator is None and self._unknown:
+                reasons += self._unknown
                 continue
             try:
                 found.append(self._translated(each, view))
@@ -65,7 +74,7 @@ class MutationTranslator:
     def _translated(self, each: HeldMutation, view: View) -> JSONObject:
         if each.kind.mutator is None:
             overlay = self.overlays[each.index]
-            patch_type, text = _translated_overlay(overlay, self.kinds.schemas, self._lenient)
+            patch_type, text = _translated_overlay(overlay, self.schemas, self._lenient)
         else:
             patch_type, text = each.kind.patch_type, each.held["expression"]
         if view.template is not None:

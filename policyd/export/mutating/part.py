@@ -2,65 +2,50 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
 
 from policyd.export.controllers import PodTemplate
 from policyd.export.expressions.occurrences import Untranslatable, occurrences
 from policyd.export.expressions.rewriting import free_name
 from policyd.export.model import ExportedPart, Reason, shown_path
 from policyd.export.mutating.defaulting import affected_by_defaults
-from policyd.export.mutating.kinds import mutated_kinds
 from policyd.export.mutating.mutations import MutationTranslator
-from policyd.export.policy_views import View, plain_spec, views_of, with_bindings
-from policyd.export.served import api_version, not_served
+from policyd.export.policy_views import ExportSource, View, bound_part, remarks_on, views_of
+from policyd.export.served import KINDS, api_version, not_served
 from policyd.json_types import JSONObject
 from policyd.policy.compile.overlays import KnownKinds
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.model.expressions import expressions_of
-from policyd.policy.model.kinds import Policy
 from policyd.policy.model.match import covers
-from policyd.policy.source.loaded_documents import Document
-from policyd.versions import KubernetesVersion
 
-KIND = "MutatingAdmissionPolicy"
 _OPERATIONS = ("CREATE", "UPDATE")
 
 
-def mutation_part(
-    document: Document,
-    policy: Policy,
-    version: KubernetesVersion,
-    now: datetime,
-    kinds: KnownKinds | None = None,
-) -> ExportedPart:
-    """Return the policies with their bindings, or what cannot be translated.
-
-    ``kinds`` are the kinds whose schemas are known; without them, the kinds of Kubernetes itself.
+def mutation_part(source: ExportSource, kinds: KnownKinds) -> ExportedPart:
+    """Return the policies with their bindings, or what cannot be translated. ``kinds`` are the
+    kinds whose schemas are known.
     """
-    if api_version(KIND, version) is None:
-        return ExportedPart(
-            "mutate", reasons=(Reason("spec.mutations", not_served(KIND, version)),)
-        )
-    found = views_of(document, policy, version, now)
-    reasons = [*found.reasons, *hidden_fields(document, policy, version)]
-    raw = plain_spec(document, policy)
-    translator = MutationTranslator(
-        document, policy, version, mutated_kinds(policy, kinds or KnownKinds([], version))
-    )
+    kind = KINDS["mutate"]
+    if api_version(kind, source.version) is None:
+        reason = Reason("spec.mutations", not_served(kind, source.version))
+        return ExportedPart("mutate", reasons=(reason,))
+    reasons: list[Reason] = []
+    views = views_of(source, reasons)
+    reasons += hidden_fields(source)
+    translator = MutationTranslator(source, kinds)
     specs = []
-    for view in found.views:
+    for view in views:
         constraints = mutable(view.constraints)
         if constraints["resourceRules"]:
             seen = replace(view, constraints=constraints)
-            specs.append((view, _spec(seen, policy, raw, translator, reasons)))
+            specs.append((view, _spec(seen, source, translator, reasons)))
     if not specs:
         text = "its rules match neither CREATE nor UPDATE, so it mutates nothing"
         reasons.append(Reason("spec.matchConstraints.resourceRules", text))
-    reasons += affected_by_defaults(policy, translator, version)
+    reasons += affected_by_defaults(source, translator)
     if reasons:
         return ExportedPart("mutate", reasons=tuple(dict.fromkeys(reasons)))
-    documents = with_bindings(KIND, specs, {"paramRef": raw.get("paramRef")}, document, version)
-    return ExportedPart("mutate", documents, remarks=found.remarks)
+    bound = {"paramRef": source.raw.get("paramRef")}
+    return bound_part("mutate", specs, bound, source, [*remarks_on(source, views)])
 
 
 def mutable(constraints: JSONObject) -> JSONObject:
@@ -75,11 +60,7 @@ def mutable(constraints: JSONObject) -> JSONObject:
 
 
 def _spec(
-    view: View,
-    policy: Policy,
-    raw: JSONObject,
-    translator: MutationTranslator,
-    reasons: list[Reason],
+    view: View, source: ExportSource, translator: MutationTranslator, reasons: list[Reason]
 ) -> JSONObject:
     """Return the spec of the policy for a view, and add what cannot be translated."""
     conditions = [*view.conditions]
@@ -87,9 +68,9 @@ def _spec(
         names = {each["name"] for each in conditions}
         conditions[1:1] = settled_conditions(view.template, names)
     return {
-        "failurePolicy": policy.spec.failure_policy,
-        "reinvocationPolicy": policy.spec.reinvocation_policy,
-        "paramKind": raw.get("paramKind"),
+        "failurePolicy": source.spec.failure_policy,
+        "reinvocationPolicy": source.spec.reinvocation_policy,
+        "paramKind": source.raw.get("paramKind"),
         "matchConstraints": view.constraints,
         "matchConditions": conditions,
         "variables": list(view.variables),
@@ -116,16 +97,14 @@ def settled_conditions(template: PodTemplate, taken: set[str]) -> list[JSONObjec
 _TYPE = ("apiVersion", "kind")
 
 
-def hidden_fields(
-    document: Document, policy: Policy, version: KubernetesVersion
-) -> Iterator[Reason]:
+def hidden_fields(source: ExportSource) -> Iterator[Reason]:
     """Yield a reason for each expression that may read the apiVersion or kind of params of a
     built-in kind: the API server does not show them to mutations.
     """
-    kind = policy.spec.param_kind
+    kind = source.spec.param_kind
     if kind is None or (kind.api_version, kind.kind) not in BUILTIN_KINDS:
         return
-    for each in expressions_of(document.raw):
+    for each in expressions_of(source.document.raw):
         if each.path[:2] not in (
             ("spec", "mutations"),
             ("spec", "variables"),
@@ -133,7 +112,7 @@ def hidden_fields(
         ):
             continue
         try:
-            uses = occurrences(each.text, frozenset({"params"}), version)
+            uses = occurrences(each.text, frozenset({"params"}), source.version)
         except Untranslatable:
             continue
         if any(

@@ -5,10 +5,11 @@ ApplyConfigurations. ``policyd.export.controllers`` rewrites what expressions re
 from collections.abc import Iterator
 
 from policyd.cel.syntax.ast import Call, Expr, Literal, StructExpr, StructField
-from policyd.cel.syntax.lexer import Token, tokenize
+from policyd.cel.syntax.lexer import Token
 from policyd.cel.syntax.parser import parse
 from policyd.cel.syntax.recursion import nodes
 from policyd.export.controllers import PodTemplate
+from policyd.export.expressions.brackets import closing, tokens_of
 from policyd.export.expressions.occurrences import Untranslatable, spliced
 from policyd.policy.source.yaml_edit.edits import TextEdit
 from policyd.versions import KubernetesVersion
@@ -98,7 +99,7 @@ class _Tokens:
     """The tokens of an expression, found by their positions."""
 
     def __init__(self, text: str) -> None:
-        self._tokens = tokenize(text)[0]
+        self._tokens = tokens_of(text)
         self._at = {token.pos: index for index, token in enumerate(self._tokens)}
 
     def start_of(self, field: StructField) -> tuple[int, int]:
@@ -131,12 +132,9 @@ class _Tokens:
 
     def closing(self, brace: Token) -> Token:
         """Return the brace that closes another brace."""
-        depth = 0
-        for token in self._tokens[self._at[brace.pos] :]:
-            depth += {"{": 1, "}": -1}.get(token.text, 0)
-            if depth == 0:
-                return token
-        raise AssertionError("an expression that does not parse")
+        end = closing(self._tokens, self._at[brace.pos])
+        assert end is not None
+        return self._tokens[end]
 
 
 def _is_inside(path: str, whole: bool) -> bool:

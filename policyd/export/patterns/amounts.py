@@ -4,36 +4,27 @@ import re
 from collections.abc import Callable
 
 from policyd._core.pattern.strings import DURATION, QUANTITY, Amount
-from policyd.export.patterns.text import (
-    FALSE,
-    TRUE,
-    Bool,
-    choice,
-    every,
-    has_type,
-    relation,
-    some,
-    string,
-)
+from policyd.export.expressions.cel import FALSE, TRUE, Cel, relation
+from policyd.export.patterns.text import choice, every, has_type, some, string
 
 _LONGEST = 100  # characters of an amount: MAX_AMOUNT_CHARACTERS of the core
 _WHOLE = re.compile(r"[-+]?[0-9]{1,18}", re.ASCII)
-_Test = Callable[[Callable[[Amount, str], Bool]], Bool]
+_Test = Callable[[Callable[[Amount, str], Cel]], Cel]
 
 
-def compared(value: str, amount: Amount, operator: str) -> Bool:
+def compared(value: str, amount: Amount, operator: str) -> Cel:
     """Compare a string or a number with an amount; false for any other value."""
     return _tested(value, amount, lambda order: order(amount, operator))
 
 
-def in_range(value: str, low: Amount, high: Amount) -> Bool:
+def in_range(value: str, low: Amount, high: Amount) -> Cel:
     """Test whether a value is in a range, both ends included."""
     if _kind(low) == _kind(high):
         return _tested(value, low, lambda order: every(order(low, ">="), order(high, "<=")))
     return every(compared(value, low, ">="), compared(value, high, "<="))
 
 
-def out_of_range(value: str, low: Amount, high: Amount) -> Bool:
+def out_of_range(value: str, low: Amount, high: Amount) -> Cel:
     """Test whether a value that compares with both ends is out of their range."""
     if _kind(low) == _kind(high):
         return _tested(value, low, lambda order: some(order(low, "<"), order(high, ">")))
@@ -52,7 +43,7 @@ def _is_whole(amount: Amount) -> bool:
     return _WHOLE.fullmatch(amount.text) is not None
 
 
-def _tested(value: str, amount: Amount, test: _Test) -> Bool:
+def _tested(value: str, amount: Amount, test: _Test) -> Cel:
     """Test a value that compares with an amount of this kind; false for any other."""
     return some(
         every(has_type(value, "string"), _string(value, amount, test)),
@@ -60,14 +51,14 @@ def _tested(value: str, amount: Amount, test: _Test) -> Bool:
     )
 
 
-def _string(value: str, amount: Amount, test: _Test) -> Bool:
+def _string(value: str, amount: Amount, test: _Test) -> Cel:
     """A string is tried as a quantity first, like in the core."""
     short = relation(f"size({value})", "<=", str(_LONGEST))
-    is_quantity = every(Bool(f"{value}.matches({_raw(QUANTITY)})"), Bool(f"isQuantity({value})"))
+    is_quantity = every(Cel(f"{value}.matches({_raw(QUANTITY)})"), Cel(f"isQuantity({value})"))
     is_duration = every(
         # the form allows a sign alone and an empty string, which are no durations
-        Bool(f"{value}.matches('[0hms]$')"),
-        Bool(f"{value}.matches({_raw(DURATION)})"),
+        Cel(f"{value}.matches('[0hms]$')"),
+        Cel(f"{value}.matches({_raw(DURATION)})"),
     )
     as_quantity = test(lambda other, operator: _quantities(value, other, operator))
     as_duration = test(
@@ -82,7 +73,7 @@ def _string(value: str, amount: Amount, test: _Test) -> Bool:
     return every(short, choice(is_quantity, as_quantity, every(is_duration, as_duration)))
 
 
-def _number(value: str, amount: Amount, test: _Test) -> Bool:
+def _number(value: str, amount: Amount, test: _Test) -> Cel:
     """A number is a quantity. As a duration, 0 needs no unit."""
     if amount.is_quantity:
         is_int, is_double = has_type(value, "int"), has_type(value, "double")
@@ -107,7 +98,7 @@ def _zero_is(amount: Amount, operator: str) -> bool:
     }[operator]
 
 
-def _quantities(value: str, amount: Amount, operator: str) -> Bool:
+def _quantities(value: str, amount: Amount, operator: str) -> Cel:
     order = f"quantity({value}).compareTo(quantity({string(amount.text)}))"
     return relation(order, operator, "0")
 

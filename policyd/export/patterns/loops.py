@@ -4,7 +4,7 @@ The API server accepts in a policy that is written only what the version before 
 it can be downgraded.
 """
 
-from policyd.versions import SORT_BY, TWO_VARIABLE_MACROS, Feature, KubernetesVersion
+from policyd.versions import SORT_BY, TWO_VARIABLE_MACROS, KubernetesVersion
 
 _TEN = f"[{', '.join(map(str, range(10)))}]"
 _HUNDRED = f"[{', '.join(map(str, range(100)))}]"
@@ -16,13 +16,9 @@ class ListLoops:
     def __init__(self, version: KubernetesVersion) -> None:
         self._version = KubernetesVersion(version.major, version.minor - 1)
 
-    def has(self, feature: Feature) -> bool:
-        """Whether policies may use a feature."""
-        return self._version.has(feature)
-
     def item(self, items: str, index: str, name: str) -> str:
         """Return the expression of an item in the body of ``numbered``; ``name`` if it has one."""
-        return name if self.has(TWO_VARIABLE_MACROS) else f"{items}[{index}]"
+        return name if self._version.has(TWO_VARIABLE_MACROS) else f"{items}[{index}]"
 
     def numbered(self, items: str, index: str, name: str, *body: str) -> str:
         """Map the items of a list with their index. ``body``: a condition, if any, and the result.
@@ -31,7 +27,7 @@ class ListLoops:
         ten thousand items exceed the cost limit in any case.
         """
         parts = ", ".join(body)
-        if self.has(TWO_VARIABLE_MACROS):
+        if self._version.has(TWO_VARIABLE_MACROS):
             return f"{items}.transformList({index}, {name}, {parts})"
         size = f"size({items})"
         row = f"{_HUNDRED}.map(l, string(h * 100 + l)).join(',')"
@@ -42,7 +38,7 @@ class ListLoops:
 
     def in_order(self, keys: str) -> str:
         """Sort a list of keys: the keys of a map have no order."""
-        if self.has(SORT_BY):
+        if self._version.has(SORT_BY):
             return f"{keys}.sort()"
         # the key before which there are as many as before this index
         key = "f.filter(k, f.filter(o, o < k).size() == n)[0]"

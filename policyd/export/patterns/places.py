@@ -17,19 +17,16 @@ from policyd._core.pattern.checks import (
     SomeKey,
 )
 from policyd._core.pattern.leaves import ExistsCheck, LeafCheck, ListCheck
+from policyd.export.expressions.cel import FALSE, OR, TRUE, Cel, relation
 from policyd.export.patterns.loops import ListLoops
 from policyd.export.patterns.scalars import fits
 from policyd.export.patterns.text import (
-    TRUE,
-    Bool,
     Path,
-    Rank,
     every,
     found,
     has_type,
     negated,
     present,
-    relation,
     selected,
     some,
 )
@@ -59,25 +56,44 @@ class RowWriter:
     ) -> str:
         """Return the rows of a value that is there, but may be null if it is ``nullable``."""
         if isinstance(check, MapCheck):
-            absent = (relation(value, "==", "null"), self._absent(check, path))
-            return _chosen(
-                *([absent] if nullable else []),
-                (has_type(value, "map"), self._map(check, value, path, depth)),
-                other=self._row(path, check.expected, value),
-            )
+            absent = relation(value, "==", "null") if nullable else FALSE
+            return self._of_map(check, value, path, depth, absent)
         own = self._row(path, check.expected, value)
-        if isinstance(check, ListCheck):
-            items = self._items(check, value, path, depth)
-            return _chosen((has_type(value, "list"), items), other=own)
-        if isinstance(check, ExistsCheck):
-            lacking = self._lacking(check, value, path, depth)
-            return _chosen((has_type(value, "list"), lacking), other=own)
-        fit = (admits(check, value, depth), NONE)
-        if isinstance(check, LeafCheck):
-            return _chosen(
-                fit, (has_type(value, "list"), self._scalars(check, value, path, depth)), other=own
-            )
-        return _chosen(fit, other=own)
+        fit = admits(check, value, depth)
+        return self._of_others(check, value, path, depth, fit=fit, there=TRUE, own=own)
+
+    def _of_map(self, check: MapCheck, value: str, path: Path, depth: int, absent: Cel) -> str:
+        """Return the rows of what must be a map, of which ``absent`` is true if it is missing."""
+        return _chosen(
+            *([] if absent == FALSE else [(absent, self._absent(check, path))]),
+            (has_type(value, "map"), self._map(check, value, path, depth)),
+            other=self._row(path, check.expected, value),
+        )
+
+    def _of_others(
+        self,
+        check: PatternCheck,
+        value: str,
+        path: Path,
+        depth: int,
+        *,
+        fit: Cel,
+        there: Cel,
+        own: str,
+    ) -> str:
+        """Return the rows of any other value: none if it is ``fit``. ``there``: it is not missing;
+        ``own`` is the row of the value itself.
+        """
+        is_list = every(there, has_type(value, "list"))
+        match check:
+            case ListCheck():
+                return _chosen((is_list, self._items(check, value, path, depth)), other=own)
+            case ExistsCheck():
+                return _chosen((is_list, self._lacking(check, value, path, depth)), other=own)
+            case LeafCheck():
+                scalars = (is_list, self._scalars(check, value, path, depth))
+                return _chosen((fit, NONE), scalars, other=own)
+        return _chosen((fit, NONE), other=own)
 
     def _map(self, check: MapCheck, value: str, path: Path, depth: int) -> str:
         """Return the rows of a map."""
@@ -85,7 +101,7 @@ class RowWriter:
             return NONE
         rows = _joined([self._entry(each, value, path, depth) for each in check.entries])
         conditions = every(*(entry_holds(each, value, depth) for each in check.conditions))
-        return rows if conditions == TRUE else f"({conditions.within(Rank.OR)} ? {rows} : {NONE})"
+        return rows if conditions == TRUE else f"({conditions.at(OR)} ? {rows} : {NONE})"
 
     def _entry(self, entry: PatternEntry, value: str, path: Path, depth: int) -> str:
         """Return the rows of a key of a map."""
@@ -105,27 +121,10 @@ class RowWriter:
                 other=self.rows(check, there, below, depth, nullable=False),
             )
         if isinstance(check, MapCheck):
-            absent = self._absent(check, below)
-            return _chosen(
-                (negated(filled(value, key)), absent),
-                (has_type(there, "map"), self._map(check, there, below, depth)),
-                other=self._row(below, check.expected, there),
-            )
-        inner = NONE
+            return self._of_map(check, there, below, depth, negated(filled(value, key)))
         own = self._row(below, check.expected, found(value, key))
-        if isinstance(check, ListCheck):
-            inner = self._items(check, there, below, depth)
-        elif isinstance(check, ExistsCheck):
-            inner = self._lacking(check, there, below, depth)
-        if inner != NONE:
-            is_list = every(present(value, key), has_type(there, "list"))
-            return _chosen((is_list, inner), other=own)
-        fit = (entry_admits(entry, value, depth), NONE)
-        if isinstance(check, LeafCheck):
-            is_list = every(present(value, key), has_type(there, "list"))
-            items = self._scalars(check, there, below, depth)
-            return _chosen(fit, (is_list, items), other=own)
-        return _chosen(fit, other=own)
+        fit, given = entry_admits(entry, value, depth), present(value, key)
+        return self._of_others(check, there, below, depth, fit=fit, there=given, own=own)
 
     def _absent(self, check: PatternCheck, path: Path) -> str:
         """Return the rows of a missing value: the rows of the keys of a map, as if it were
@@ -174,7 +173,7 @@ class RowWriter:
         item = f"item{depth + 1}" if depth else "item"
         rows = []
         for each in check.wanted:
-            there = Bool(f"{value}.exists({item}, {holds(each, item, depth + 1).text})")
+            there = Cel(f"{value}.exists({item}, {holds(each, item, depth + 1).text})")
             row = self._row(path, f"at least one {each.expected}", value)
             rows.append(_chosen((there, NONE), other=row))
         return _joined(rows)
@@ -200,16 +199,16 @@ class RowWriter:
         if isinstance(entry, EachKey):
             return loop
         none = self._row(path.below(entry.key), check.expected, ABSENT)
-        any_key = Bool(f"{value}.exists({key}, {named.text})")
+        any_key = Cel(f"{value}.exists({key}, {named.text})")
         return _chosen((entry_admits(entry, value, depth), NONE), (any_key, loop), other=none)
 
     def _row(self, path: Path, expected: str, value: str) -> str:
         return f"[{self.wording.row(path, expected, value)}]"
 
 
-def _chosen(*choices: tuple[Bool, str], other: str) -> str:
+def _chosen(*choices: tuple[Cel, str], other: str) -> str:
     """Return the rows of the first condition that is true."""
-    chain = "".join(f"{test.within(Rank.OR)} ? {rows} : " for test, rows in choices)
+    chain = "".join(f"{test.at(OR)} ? {rows} : " for test, rows in choices)
     return f"({chain}{other})"
 
 

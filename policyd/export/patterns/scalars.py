@@ -11,20 +11,11 @@ from policyd._core.pattern.leaves import (
     StringLeaf,
     Term,
 )
+from policyd.export.expressions.cel import FALSE, TRUE, Cel, relation
 from policyd.export.expressions.selectors import fits as string_fits
 from policyd.export.expressions.selectors import is_exact
 from policyd.export.patterns.amounts import compared, in_range, out_of_range
-from policyd.export.patterns.text import (
-    FALSE,
-    TRUE,
-    Bool,
-    every,
-    has_type,
-    negated,
-    relation,
-    some,
-    string,
-)
+from policyd.export.patterns.text import every, has_type, negated, some, string
 from policyd.export.patterns.wording import decimal_of
 
 _OF_INTS = frozenset("0123456789-*?")
@@ -32,7 +23,7 @@ _OF_DOUBLES = _OF_INTS | frozenset(".e+")
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
-def fits(leaf: LeafCheck, value: str) -> Bool:
+def fits(leaf: LeafCheck, value: str) -> Cel:
     """Test a value against a leaf; false for null, maps and lists."""
     if isinstance(leaf, BoolLeaf):
         return relation(value, "==", "true" if leaf.value else "false")
@@ -43,7 +34,7 @@ def fits(leaf: LeafCheck, value: str) -> Bool:
     return some(whole, *(_term(term, value) for term in leaf.terms))
 
 
-def _number(leaf: NumberLeaf, value: str) -> Bool:
+def _number(leaf: NumberLeaf, value: str) -> Cel:
     same = _equal(value, leaf.value)
     if leaf.amount is None:
         return same
@@ -51,7 +42,7 @@ def _number(leaf: NumberLeaf, value: str) -> Bool:
     return some(same, every(has_type(value, "string"), quantity))
 
 
-def _equal(value: str, number: int | float) -> Bool:
+def _equal(value: str, number: int | float) -> Cel:
     """Compare exactly. CEL converts an int to a double to compare it with one."""
     whole = int(number) == number and _SMALLEST <= number <= _LARGEST
     kind = TRUE if whole and float(number) == number else has_type(value, "int")
@@ -63,7 +54,7 @@ def _equal(value: str, number: int | float) -> Bool:
     return every(kind, relation(value, "==", literal))
 
 
-def _term(term: Term, value: str) -> Bool:
+def _term(term: Term, value: str) -> Cel:
     if isinstance(term, AllTerm):
         return every(*(_term(each, value) for each in term.terms))
     if isinstance(term, CompareTerm):
@@ -76,7 +67,7 @@ def _term(term: Term, value: str) -> Bool:
     return every(_is_scalar(value), negated(same)) if term.negative else same
 
 
-def _is_scalar(value: str) -> Bool:
+def _is_scalar(value: str) -> Cel:
     return every(
         relation(value, "!=", "null"),
         relation(f"type({value})", "!=", "map"),
@@ -84,7 +75,7 @@ def _is_scalar(value: str) -> Bool:
     )
 
 
-def _same(term: EqualTerm, value: str) -> Bool:
+def _same(term: EqualTerm, value: str) -> Cel:
     """A number and a boolean are compared as the strings that JSON prints."""
     wildcard = term.wildcard
     text = wildcard.text
@@ -103,16 +94,16 @@ def _same(term: EqualTerm, value: str) -> Bool:
     return some(*parts)
 
 
-def _as_string(text: str, value: str) -> Bool:
+def _as_string(text: str, value: str) -> Cel:
     if is_exact(text):
         return relation(value, "==", string(text))
     return every(has_type(value, "string"), matches(text, value))
 
 
-def matches(text: str, value: str) -> Bool:
+def matches(text: str, value: str) -> Cel:
     """Match a string with wildcards, with the cheapest function that can."""
     if is_exact(text):
         return relation(value, "==", string(text))
     if not text.strip("*"):
         return has_type(value, "string")
-    return Bool(string_fits(text, value, string))
+    return Cel(string_fits(text, value, string))

@@ -4,7 +4,9 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import Enum, IntEnum
+from enum import Enum
+
+from policyd.export.expressions.cel import AND, FALSE, MEMBER, OR, TERNARY, TRUE, Cel, relation
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _OPERAND = re.compile(r"[\w.\[\]]+", re.ASCII)
@@ -17,49 +19,17 @@ _INDEX_SIZE = 7  # digits: an object has less than ten million items
 _ESCAPES = {"\\": r"\\", "'": r"\'", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
-class Rank(IntEnum):
-    """How tightly the outermost operator of an expression binds."""
-
-    OPERAND = 0
-    RELATION = 1
-    AND = 2
-    OR = 3
-    CHOICE = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Bool:
-    """A boolean expression."""
-
-    text: str
-    rank: Rank = Rank.OPERAND
-
-    def within(self, rank: Rank) -> str:
-        """Return the text, in brackets if its operator does not bind as tightly."""
-        return self.text if self.rank <= rank else f"({self.text})"
-
-
-TRUE, FALSE = Bool("true"), Bool("false")
-
-
-def relation(left: str, operator: str, right: str) -> Bool:
-    """Compare two operands."""
-    return Bool(f"{left} {operator} {right}", Rank.RELATION)
-
-
-def every(*parts: Bool) -> Bool:
+def every(*parts: Cel) -> Cel:
     """Combine with ``&&``."""
-    return _joined(parts, TRUE, FALSE, " && ", Rank.AND)
+    return _joined(parts, TRUE, FALSE, " && ", AND)
 
 
-def some(*parts: Bool) -> Bool:
+def some(*parts: Cel) -> Cel:
     """Combine with ``||``."""
-    return _joined(parts, FALSE, TRUE, " || ", Rank.OR)
+    return _joined(parts, FALSE, TRUE, " || ", OR)
 
 
-def _joined(
-    parts: Iterable[Bool], neutral: Bool, decisive: Bool, operator: str, rank: Rank
-) -> Bool:
+def _joined(parts: Iterable[Cel], neutral: Cel, decisive: Cel, operator: str, level: int) -> Cel:
     needed = list(dict.fromkeys(part for part in parts if part != neutral))
     if not needed:
         return neutral
@@ -67,24 +37,22 @@ def _joined(
         return decisive
     if len(needed) == 1:
         return needed[0]
-    return Bool(operator.join(part.within(rank) for part in needed), rank)
+    return Cel(operator.join(part.at(level) for part in needed), level)
 
 
-def negated(part: Bool) -> Bool:
+def negated(part: Cel) -> Cel:
     """Return the opposite."""
     if part in (TRUE, FALSE):
         return FALSE if part == TRUE else TRUE
-    return Bool(f"!{part.within(Rank.OPERAND)}")
+    return Cel(f"!{part.at(MEMBER)}")
 
 
-def choice(condition: Bool, yes: Bool, no: Bool) -> Bool:
+def choice(condition: Cel, yes: Cel, no: Cel) -> Cel:
     """Return ``condition ? yes : no``."""
-    return Bool(
-        f"{condition.within(Rank.OR)} ? {yes.within(Rank.OR)} : {no.within(Rank.OR)}", Rank.CHOICE
-    )
+    return Cel(f"{condition.at(OR)} ? {yes.at(OR)} : {no.at(OR)}", TERNARY)
 
 
-def has_type(value: str, name: str) -> Bool:
+def has_type(value: str, name: str) -> Cel:
     """Test the type of a value at run time."""
     return relation(f"type({value})", "==", name)
 
@@ -110,10 +78,10 @@ def selected(value: str, key: str) -> str:
     return f"{value}.{key}" if _is_name(key) else f"{value}[{string(key)}]"
 
 
-def present(value: str, key: str) -> Bool:
+def present(value: str, key: str) -> Cel:
     """Test whether a map has a key."""
     if _is_name(key):
-        return Bool(f"has({value}.{key})")
+        return Cel(f"has({value}.{key})")
     return relation(string(key), "in", value)
 
 

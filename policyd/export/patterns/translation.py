@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from policyd.cel.syntax.parser import parse
 from policyd.errors import CelSyntaxError
+from policyd.export.expressions.cel import OR, TRUE, Cel
 from policyd.export.model import Reason, shown_path
 from policyd.export.patterns.loops import ListLoops
 from policyd.export.patterns.places import RowWriter
-from policyd.export.patterns.text import TRUE, Bool, Path, Rank, every, negated, operand, some
+from policyd.export.patterns.text import Path, every, negated, operand, some
 from policyd.export.patterns.verdicts import admits, holds
 from policyd.export.patterns.wording import Wording
 from policyd.json_types import JSON, FieldPath
@@ -77,7 +78,7 @@ def _trees(item: Mapping[str, JSON]) -> list[tuple[FieldPath, JSON]]:
     return [(("pattern",), item["pattern"])]
 
 
-def _expression(patterns: list[Pattern], root: str) -> Bool:
+def _expression(patterns: list[Pattern], root: str) -> Cel:
     if len(patterns) == 1:
         return _admits(patterns[0], root)
     held = (every(_applies(each, root), holds(each.root, root, 0)) for each in patterns)
@@ -85,11 +86,11 @@ def _expression(patterns: list[Pattern], root: str) -> Bool:
     return some(*held, every(*admitted))
 
 
-def _applies(pattern: Pattern, root: str) -> Bool:
+def _applies(pattern: Pattern, root: str) -> Cel:
     return TRUE if pattern.guard is None else holds(pattern.guard, root, 0)
 
 
-def _admits(pattern: Pattern, root: str) -> Bool:
+def _admits(pattern: Pattern, root: str) -> Cel:
     return some(negated(_applies(pattern, root)), admits(pattern.root, root, 0))
 
 
@@ -98,7 +99,7 @@ def _places(pattern: Pattern, root: str, shown_root: str, rows: RowWriter) -> st
     written = rows.rows(pattern.root, root, Path.fixed(shown_root), 0)
     printed = rows.wording.printed(written)
     applies = _applies(pattern, root)
-    return printed if applies == TRUE else f"({applies.within(Rank.OR)} ? {printed} : '')"
+    return printed if applies == TRUE else f"({applies.at(OR)} ? {printed} : '')"
 
 
 def _reasons(item: Mapping[str, JSON], trees: list[tuple[FieldPath, JSON]]) -> Iterator[Reason]:

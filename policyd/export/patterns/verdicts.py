@@ -24,24 +24,14 @@ from policyd._core.pattern.leaves import (
     Something,
     Unset,
 )
+from policyd.export.expressions.cel import FALSE, TRUE, Cel, relation
 from policyd.export.patterns.scalars import fits, matches
-from policyd.export.patterns.text import (
-    FALSE,
-    TRUE,
-    Bool,
-    every,
-    has_type,
-    negated,
-    present,
-    relation,
-    selected,
-    some,
-)
+from policyd.export.patterns.text import every, has_type, negated, present, selected, some
 
 _FEW = 2  # mentions of a value that are shorter than a variable for it
 
 
-def admits(check: PatternCheck, value: str, depth: int) -> Bool:
+def admits(check: PatternCheck, value: str, depth: int) -> Cel:
     """Test that a check does not fail."""
     if isinstance(check, MapCheck):
         conditions = _conditions(check, value, depth)
@@ -54,7 +44,7 @@ def admits(check: PatternCheck, value: str, depth: int) -> Bool:
     return _settled(check, value, depth)
 
 
-def holds(check: PatternCheck, value: str, depth: int) -> Bool:
+def holds(check: PatternCheck, value: str, depth: int) -> Cel:
     """Test that a check holds."""
     if not skips(check):
         return admits(check, value, depth)
@@ -74,31 +64,31 @@ def holds(check: PatternCheck, value: str, depth: int) -> Bool:
     fit = _all(value, name, item_admits(check, name, depth + 1))
     if not _item_skips(check):
         return every(has_type(value, "list"), size, fit)
-    applied = _any(value, name, _item_holds(check, name, depth + 1))
+    applied = _any(value, name, some(*(holds(each, name, depth + 1) for each in check.each)))
     if not check.some:
         applied = some(size, applied)
         size = TRUE
     return every(has_type(value, "list"), size, fit, applied)
 
 
-def entry_admits(entry: PatternEntry, value: str, depth: int) -> Bool:
+def entry_admits(entry: PatternEntry, value: str, depth: int) -> Cel:
     """Test that a key of a map does not fail."""
     return _entry(entry, value, depth, whole=False)
 
 
-def entry_holds(entry: PatternEntry, value: str, depth: int) -> Bool:
+def entry_holds(entry: PatternEntry, value: str, depth: int) -> Cel:
     """Test that a key of a map holds."""
     return _entry(entry, value, depth, whole=entry_skips(entry))
 
 
-def item_admits(check: ListCheck, item: str, depth: int) -> Bool:
+def item_admits(check: ListCheck, item: str, depth: int) -> Cel:
     """Test that an item of a list does not fail."""
     one = some(*(admits(each, item, depth) for each in check.any_of))
     each = (admits(each, item, depth) for each in check.each)
     return every(*each, one if check.any_of else TRUE)
 
 
-def some_key(entry: PatternEntry, value: str, name: str) -> Bool:
+def some_key(entry: PatternEntry, value: str, name: str) -> Cel:
     """Test that ``name`` is one of the keys that a wildcard means."""
     assert isinstance(entry, SomeKey | EachKey | NoKey)
     text = entry.wildcard.text
@@ -106,7 +96,7 @@ def some_key(entry: PatternEntry, value: str, name: str) -> Bool:
     return every(named, relation(f"{value}[{name}]", "!=", "null"))
 
 
-def filled(value: str, key: str) -> Bool:
+def filled(value: str, key: str) -> Cel:
     """Test that a key is there and not null."""
     return every(present(value, key), relation(selected(value, key), "!=", "null"))
 
@@ -132,7 +122,7 @@ def entry_admits_absent(entry: PatternEntry) -> bool:
     return not isinstance(entry, SomeKey) and isinstance(entry.check, Unset)
 
 
-def _settled(check: PatternCheck, value: str, depth: int) -> Bool:
+def _settled(check: PatternCheck, value: str, depth: int) -> Cel:
     """Test a check that is never skipped."""
     if isinstance(check, LeafCheck):
         return _leaf(check, value, depth)
@@ -150,7 +140,7 @@ def _settled(check: PatternCheck, value: str, depth: int) -> Bool:
     return relation(value, "==", "[]")
 
 
-def _leaf(leaf: LeafCheck, value: str, depth: int) -> Bool:
+def _leaf(leaf: LeafCheck, value: str, depth: int) -> Cel:
     """A list fits if each of its items does."""
     name = _name("each", depth)
     test = fits(leaf, name)
@@ -160,7 +150,7 @@ def _leaf(leaf: LeafCheck, value: str, depth: int) -> Bool:
     return some(fits(leaf, value), every(has_type(value, "list"), _all(value, name, test)))
 
 
-def _conditions(check: MapCheck, value: str, depth: int) -> Bool:
+def _conditions(check: MapCheck, value: str, depth: int) -> Cel:
     return every(*(entry_holds(each, value, depth) for each in check.conditions))
 
 
@@ -168,11 +158,7 @@ def _item_skips(check: ListCheck) -> bool:
     return not check.any_of and all(map(skips, check.each))
 
 
-def _item_holds(check: ListCheck, item: str, depth: int) -> Bool:
-    return some(*(holds(each, item, depth) for each in check.each))
-
-
-def _entry(entry: PatternEntry, value: str, depth: int, whole: bool) -> Bool:
+def _entry(entry: PatternEntry, value: str, depth: int, whole: bool) -> Cel:
     """``whole``: the check must hold; otherwise it only must not fail."""
     test = holds if whole else admits
     if isinstance(entry, Absent):
@@ -205,9 +191,9 @@ def _name(word: str, depth: int) -> str:
     return f"{word}{depth + 1}" if depth else word
 
 
-def _all(items: str, name: str, test: Bool) -> Bool:
-    return test if test == TRUE else Bool(f"{items}.all({name}, {test.text})")
+def _all(items: str, name: str, test: Cel) -> Cel:
+    return test if test == TRUE else Cel(f"{items}.all({name}, {test.text})")
 
 
-def _any(items: str, name: str, test: Bool) -> Bool:
-    return test if test == FALSE else Bool(f"{items}.exists({name}, {test.text})")
+def _any(items: str, name: str, test: Cel) -> Cel:
+    return test if test == FALSE else Cel(f"{items}.exists({name}, {test.text})")

@@ -7,7 +7,8 @@ string, a form feed before a double, a bell behind a path that may be too long, 
 are around a quoted key. Parts that vary are then printed once, for the places that are shown.
 """
 
-from policyd.export.patterns.text import FALSE, Bool, Path, Rank, every, relation, some, string
+from policyd.export.expressions.cel import FALSE, OR, Cel, relation
+from policyd.export.patterns.text import Path, every, some, string
 
 ABSENT = "dyn(null)"  # the value of a row where nothing is found
 _MAX_PLACES = 10
@@ -54,7 +55,7 @@ class Wording:
         if hidden == FALSE:
             return plain
         hidden = every(hidden, relation(value, "!=", "null"))
-        return f"({hidden.within(Rank.OR)} ? [dyn({head} + ', found a value\\n')] : {plain})"
+        return f"({hidden.at(OR)} ? [dyn({head} + ', found a value\\n')] : {plain})"
 
     def _head(self, path: Path, expected: str) -> str:
         if not path.parts:
@@ -66,7 +67,7 @@ class Wording:
             path = path.ending("\a")
         return path.ending(f": expected {expected}").expression
 
-    def _hidden(self, path: Path) -> Bool:
+    def _hidden(self, path: Path) -> Cel:
         """Test whether the value at a path is confidential."""
         if path.start.startswith(_SECRETS):
             return self._secret
@@ -74,7 +75,7 @@ class Wording:
         if path.is_fixed or not possible:
             return FALSE
         text = f"({path.expression})"
-        starts = (Bool(f"{text}.startsWith({string(each)})") for each in possible)
+        starts = (Cel(f"{text}.startsWith({string(each)})") for each in possible)
         return every(self._secret, some(*starts))
 
     def printed(self, rows: str) -> str:

@@ -13,8 +13,8 @@ from policyd.cel.syntax.parser import parse
 from policyd.cel.syntax.recursion import nodes
 from policyd.cel.syntax.unparse import unparse
 from policyd.errors import CelSyntaxError
+from policyd.export.expressions.brackets import balanced
 from policyd.export.expressions.rewriting import free_name
-from policyd.importers.expressions.brackets import balanced
 from policyd.json_types import JSONObject
 from policyd.versions import NEWEST
 

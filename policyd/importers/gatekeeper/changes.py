@@ -102,11 +102,11 @@ Tests = Mapping[int, str]
 _ANY = "*"
 
 
-def overlay(location: Sequence[LocationStep], value: JSON, tests: Tests, path: str) -> JSONObject:
-    """Return the overlay that sets ``value``; raises Refused.
+def setting(location: Sequence[LocationStep], value: JSON, tests: Tests, path: str) -> JSONObject:
+    """Return the tree of the overlay that sets ``value``; raises Refused.
 
     >>> from policyd.importers.gatekeeper.locations import steps
-    >>> overlay(steps("spec.containers[name:*].tty", ""), True, {}, "")
+    >>> setting(steps("spec.containers[name:*].tty", ""), True, {}, "")
     {'spec': {'containers': [{'(name)': '*', 'tty': True}]}}
     """
     found = _at(location, 0, value, tests, path)

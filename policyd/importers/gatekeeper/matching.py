@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 
 from policyd.export.expressions.selectors import wildcard_expression
 from policyd.importers.fields import items, object_at, require_fields, strings
-from policyd.importers.model import ImportRemark, Refused
+from policyd.importers.model import ImportNotes, Refused
 from policyd.importers.policies import resource_rule
+from policyd.importers.reads import mapper_of
 from policyd.json_types import JSONObject
-from policyd.policy.kinds.definitions import definitions_among
-from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
+from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.kinds.plural import plural
 from policyd.policy.kinds.subresources import SUBRESOURCE_OF_KIND
 from policyd.policy.source.loaded_documents import Document
@@ -40,12 +40,13 @@ def matched(
     match: JSONObject,
     path: str,
     others: Sequence[Document],
+    notes: ImportNotes,
     operations: Sequence[str] = _CHANGES,
     *,
     subresources: bool = True,
-) -> tuple[JSONObject, list[ImportRemark]]:
-    """Return what a ``match`` at ``path`` says as matchConstraints and matchConditions, and remarks
-    about kinds whose resource follows from their name only; raises Refused.
+) -> JSONObject:
+    """Return what a ``match`` at ``path`` says as matchConstraints and matchConditions, with
+    remarks about kinds whose resource follows from their name only; raises Refused.
 
     Custom resources have the plural of their CustomResourceDefinition among ``others``.
     """
@@ -53,14 +54,11 @@ def matched(
     if match.get("source") == "Generated":
         text = "it is about objects that Gatekeeper expands from others, not about requests"
         raise Refused(f"{path}.source", text)
-    mapper = BUILT_IN.with_definitions(definitions_among(each.raw for each in others))
+    mapper = mapper_of(others)
     rules: list[JSONObject] = []
-    guesses: list[ImportRemark] = []
     kinds = items(match, "kinds", path, ("apiGroups", "apiVersions", "kinds"))
     for each, here in [*kinds] or [({}, f"{path}.kinds[0]")]:
-        found_rules, remarks = _rules(each, here, mapper, operations, subresources)
-        rules += found_rules
-        guesses += remarks
+        rules += _rules(each, here, mapper, notes, operations=operations, subresources=subresources)
     scope = match.get("scope") or "*"
     if scope in ("Cluster", "Namespaced"):
         rules = [{**rule, "scope": scope} for rule in rules]
@@ -75,23 +73,24 @@ def matched(
         if selector:
             found[wanted] = selector
     conditions = _conditions(match, path, "DELETE" in operations)
-    return {"matchConstraints": found, "matchConditions": conditions}, guesses
+    return {"matchConstraints": found, "matchConditions": conditions}
 
 
 def _rules(
     kinds: JSONObject,
     path: str,
     mapper: ResourceMapper,
+    notes: ImportNotes,
+    *,
     operations: Sequence[str],
     subresources: bool,
-) -> tuple[list[JSONObject], list[ImportRemark]]:
-    """Return the rules for some kinds, and remarks about resources that are guesses."""
+) -> list[JSONObject]:
+    """Return the rules for some kinds."""
     groups = strings(kinds.get("apiGroups"), f"{path}.apiGroups") or ["*"]
     named = strings(kinds.get("kinds"), f"{path}.kinds") or ["*"]
     versions = strings(kinds.get("apiVersions"), f"{path}.apiVersions") or ["*"]
     plain: list[str] = []
     rules: list[JSONObject] = []
-    guesses: list[ImportRemark] = []
     for kind in named:
         if kind == "*":
             plain.append("*")
@@ -108,13 +107,13 @@ def _rules(
                 "neither Kubernetes nor a CustomResourceDefinition of the sources has the kind "
                 f"{kind} in the groups {', '.join(groups)}: taken for {plural(kind)}"
             )
-            guesses.append(ImportRemark(f"{path}.kinds", message))
+            notes.remark(f"{path}.kinds", message)
         for name in known or [plural(kind)]:
             plain.append(name)
             plain += _OWN_SUBRESOURCES.get(name, ()) if subresources else ()
     if plain:
         rules.insert(0, resource_rule(groups, versions, operations, plain))
-    return rules, guesses
+    return rules
 
 
 def _subresource(kind: str) -> tuple[str, str] | None:

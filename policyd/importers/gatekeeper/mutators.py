@@ -8,11 +8,11 @@ object.
 from collections.abc import Mapping, Sequence
 
 from policyd.importers.fields import items, object_at, objects, require_fields, strings
-from policyd.importers.gatekeeper.changes import Computed, image, overlay, patch, pruned
+from policyd.importers.gatekeeper.changes import Computed, image, patch, pruned, setting
 from policyd.importers.gatekeeper.locations import steps
 from policyd.importers.gatekeeper.matching import matched
-from policyd.importers.model import Imported, ImportRemark, Refused
-from policyd.importers.policies import Converted, metadata_of, policy, whole
+from policyd.importers.model import Imported, ImportedDocument, ImportNotes, Refused
+from policyd.importers.policies import json_patch, metadata_of, overlay, policy, whole
 from policyd.json_types import JSON, JSONObject
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.kinds.definitions import definitions_among
@@ -35,28 +35,27 @@ _CONDITIONS = ("MustExist", "MustNotExist")
 
 def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
     """Return what became of one mutator."""
-    return [whole(document, document.kind, lambda: _Mutator(document, others).converted())]
+    return [whole(document, document.kind, lambda n: _Mutator(document, others, n).converted())]
 
 
 class _Mutator:
-    def __init__(self, document: Document, others: Sequence[Document]) -> None:
+    def __init__(self, document: Document, others: Sequence[Document], notes: ImportNotes) -> None:
         self._document = document
         self._others = others
-        self.remarks: list[ImportRemark] = []
+        self._notes = notes
         self._spec = object_at(document.raw, "spec", "", _SPEC)
         self._location = steps(str(self._spec.get("location", "")), "spec.location")
         known = _PARAMETERS[document.kind]
         self._parameters = object_at(self._spec, "parameters", "spec", known)
 
-    def converted(self) -> Converted:
-        """Return the Policy, with remarks; raises Refused."""
+    def converted(self) -> list[ImportedDocument]:
+        """Return the Policy; raises Refused."""
         match = object_at(self._spec, "match", "spec")
         match = {**match, "kinds": self._kinds(match)}
-        found, guesses = matched(match, "spec.match", self._others, subresources=False)
-        self.remarks += guesses
+        found = matched(match, "spec.match", self._others, self._notes, subresources=False)
         spec = {field: value for field, value in found.items() if value}
         spec |= {"mutations": self._mutations(), "reinvocationPolicy": "IfNeeded"}
-        return [policy(self._document.name, metadata_of(self._document), spec)], self.remarks
+        return [policy(self._document.name, metadata_of(self._document), spec)]
 
     def _kinds(self, match: JSONObject) -> list[JSONObject]:
         """Return the kinds that both ``applyTo`` and ``match`` name."""
@@ -106,13 +105,12 @@ class _Mutator:
         last = len(self._location) - 1
         if isinstance(value, list):
             value = [{"$patch": "replace"}, *value]
-        found = [_overlay(overlay(self._location, value, tests, "spec.location"))]
+        found = [overlay(setting(self._location, value, tests, "spec.location"))]
         if self._location[-1].is_list:
             text = "an item that is there keeps the fields that the value does not name"
-            self.remarks.append(ImportRemark("spec.location", text))
+            self._notes.remark("spec.location", text)
         elif isinstance(value, dict) and value and last not in tests:
-            removed = overlay(self._location, None, tests, "spec.location")
-            found.insert(0, _overlay(removed))
+            found.insert(0, overlay(setting(self._location, None, tests, "spec.location")))
         elif isinstance(value, dict) and tests.get(last) == "MustExist":
             text = "a map that is replaced only where there is one cannot be said in an overlay"
             raise Refused("spec.parameters.pathTests", text)
@@ -148,7 +146,7 @@ class _Mutator:
         added = list(map(_literal, listed))
         if not self._has_keys():  # of a list with keys, new items are always added
             added.insert(0, {"$patch": "append"})
-        return _overlay(overlay(self._location, added, self._tests(), "spec.location"))
+        return overlay(setting(self._location, added, self._tests(), "spec.location"))
 
     def _has_keys(self) -> bool:
         """Whether the list at the location has keys, in the schema of every kind."""
@@ -169,8 +167,7 @@ class _Mutator:
         if "MustNotExist" in self._tests().values():
             text = "what does not exist is not changed: the mutator does nothing"
             raise Refused("spec.parameters.pathTests", text)
-        said = patch(self._location, test, value, "spec.location")
-        return {"patchType": "JSONPatch", "jsonPatch": {"expression": said}}
+        return json_patch(patch(self._location, test, value, "spec.location"))
 
     def _tests(self) -> dict[int, str]:
         """Return the conditions of path tests by the index of the last step of their path."""
@@ -184,10 +181,6 @@ class _Mutator:
                 raise Refused(f"{here}.subPath", "expected the beginning of the location")
             found[len(part) - 1] = str(each["condition"])
         return found
-
-
-def _overlay(value: JSONObject) -> JSONObject:
-    return {"patchType": "Overlay", "overlay": value}
 
 
 def _accepts(kinds: Sequence[JSONObject], group: str, kind: str) -> bool:

@@ -4,17 +4,14 @@ A constraint becomes a Policy: ``match`` becomes matchConstraints and matchCondi
 ``parameters`` become inline ``params``. Fields: Gatekeeper pkg/drivers/k8scel/schema/schema.go.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 from policyd.defaulting.custom import add_defaults
 from policyd.defaulting.go_values import copied
-from policyd.export.expressions.occurrences import (
-    Occurrence,
-    Untranslatable,
-    occurrences,
-    spliced,
-)
+from policyd.export.expressions.occurrences import Occurrence, Untranslatable, replaced
 from policyd.importers.fields import (
     items,
     object_at,
@@ -24,14 +21,19 @@ from policyd.importers.fields import (
     strings,
     tidy,
 )
-from policyd.importers.gatekeeper.equivalents import refusal
 from policyd.importers.gatekeeper.matching import matched
-from policyd.importers.model import Imported, ImportRemark, Refused, refusing
-from policyd.importers.policies import Converted, in_effect, metadata_of, policy, whole
+from policyd.importers.model import (
+    Imported,
+    ImportedDocument,
+    ImportNotes,
+    ImportRemark,
+    Refused,
+    refusing,
+)
+from policyd.importers.policies import in_effect, metadata_of, policy, whole
 from policyd.json_types import JSON, JSONObject, object_in
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.yaml_edit.edits import TextEdit
-from policyd.versions import NEWEST
 
 _NAMES = frozenset(("variables", "params"))
 # Gatekeeper pkg/drivers/k8scel/transform/cel_snippets.go, BindObject.
@@ -46,26 +48,22 @@ def rewritten(text: str, path: str, *, deletes: bool) -> str:
     """
     text = tidy(text)
     with refusing(path, Untranslatable):
-        uses = occurrences(text, _NAMES, NEWEST)
-        return spliced(text, _replacements(text, uses, path, deletes))
+        return replaced(text, _NAMES, lambda use: _replacement(text, use, path, deletes))
 
 
-def _replacements(
-    text: str, uses: Iterable[Occurrence], path: str, deletes: bool
-) -> Iterator[TextEdit]:
-    for use in uses:
-        keys = [access.key for access in use.accesses]
-        spans = [access.span for access in use.accesses]
-        if use.name == "params":
-            if keys[:2] != ["spec", "parameters"] or spans[1] is None:
-                raise Refused(path, "only the parameters of the constraint can be read of params")
-            yield TextEdit(use.start, spans[1][1], "params")
-        elif keys[:1] == ["params"]:
-            yield _params(text, use, path)
-        elif keys[:1] == ["anyObject"] and not deletes:
-            if spans[0] is None:
-                raise Refused(path, "variables.anyObject can be read by that name only")
-            yield TextEdit(use.start, spans[0][1], "object")
+def _replacement(text: str, use: Occurrence, path: str, deletes: bool) -> Iterator[TextEdit]:
+    keys = [access.key for access in use.accesses]
+    spans = [access.span for access in use.accesses]
+    if use.name == "params":
+        if keys[:2] != ["spec", "parameters"] or spans[1] is None:
+            raise Refused(path, "only the parameters of the constraint can be read of params")
+        yield TextEdit(use.start, spans[1][1], "params")
+    elif keys[:1] == ["params"]:
+        yield _params(text, use, path)
+    elif keys[:1] == ["anyObject"] and not deletes:
+        if spans[0] is None:
+            raise Refused(path, "variables.anyObject can be read by that name only")
+        yield TextEdit(use.start, spans[0][1], "object")
 
 
 def _params(text: str, use: Occurrence, path: str) -> TextEdit:
@@ -89,6 +87,11 @@ def parameters_of(constraint: JSONObject, schema: JSON) -> JSONObject:
     return found
 
 
+# Policies of ``policies/`` that do what a template of the Gatekeeper library does in Rego, by its
+# name. They were written apart, so messages and parameters differ.
+EQUIVALENTS: Mapping[str, str] = json.loads(
+    Path(__file__).with_name("equivalents.json").read_bytes()
+)
 _ENGINE = "K8sNativeValidation"
 _CONSTRAINTS = "constraints.gatekeeper.sh"
 _SOURCE = (
@@ -99,8 +102,7 @@ _SOURCE = (
     "generateVAP",  # whether Gatekeeper makes a ValidatingAdmissionPolicy of it
 )
 _SPEC = ("match", "parameters", "enforcementAction", "scopedEnforcementActions")
-_KIND = ("K8sNativeValidation",)
-_REGO = ("Rego",)
+_KIND = (_ENGINE,)
 # Annotations of a template: those that a Policy has a field or another name for.
 _ANNOTATIONS = ("description", "metadata.gatekeeper.sh/version")
 
@@ -110,7 +112,8 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
     try:
         template = _Template(document)
     except Refused as refused:
-        kinds = _KIND if _has_cel(document) else _REGO
+        has_cel = f"'engine': '{_ENGINE}'" in str(document.raw.get("spec"))
+        kinds = _KIND if has_cel else ("Rego",)
         return [Imported(document, reasons=(refused.finding,), kind_of_rule=kinds)]
     constraints = [
         each for each in others if each.group == _CONSTRAINTS and each.kind == template.kind
@@ -147,17 +150,24 @@ class _Template:
                     code, "source", self._path.removesuffix(".source"), _SOURCE
                 )
                 return
-        raise Refused("spec.targets[0]", refusal(document.name))
+        text = "it is written in Rego only, which is not translated"
+        if same := EQUIVALENTS.get(document.name):
+            text = f"{text}; {same} of policyd's library is about the same"
+        raise Refused("spec.targets[0]", text)
 
-    def converted(self, constraint: Document, others: Sequence[Document]) -> Converted:
-        """Return the Policy of a constraint, with remarks."""
+    def converted(
+        self, constraint: Document, others: Sequence[Document], notes: ImportNotes
+    ) -> list[ImportedDocument]:
+        """Return the Policy of a constraint."""
         spec = object_at(constraint.raw, "spec", "", _SPEC)
         operations = [each for each in self._operations if each != "*"] or ["CREATE", "UPDATE"]
         if "*" in self._operations:
             operations = ["CREATE", "UPDATE", "DELETE"]
-        match, guesses = matched(object_at(spec, "match", "spec"), "spec.match", others, operations)
-        actions, remarks = validation_actions(spec, "spec")
-        remarks += guesses
+        guesses = ImportNotes()
+        match = object_at(spec, "match", "spec")
+        match = matched(match, "spec.match", others, guesses, operations)
+        actions = validation_actions(spec, "spec", notes)
+        notes.remarks.extend(guesses.remarks)
         deletes = "DELETE" in operations
         body = self._body(deletes)
         if deletes:
@@ -179,7 +189,7 @@ class _Template:
             for key, value in (own | metadata["annotations"]).items()
             if key not in _ANNOTATIONS
         }
-        return [policy(constraint.name, {**metadata, "annotations": annotations}, kept)], remarks
+        return [policy(constraint.name, {**metadata, "annotations": annotations}, kept)]
 
     def _body(self, deletes: bool) -> JSONObject:
         """Return matchConditions, variables and validations."""
@@ -208,21 +218,17 @@ class _Template:
         return found
 
 
-def _has_cel(document: Document) -> bool:
-    return f"'engine': '{_ENGINE}'" in str(document.raw.get("spec"))
-
-
 _ACTIONS: Mapping[str, str] = {"deny": "Deny", "warn": "Warn", "dryrun": "Audit"}
 # Enforcement points that are about requests; the others scan clusters and files.
 _ADMISSION = frozenset(("*", "validation.gatekeeper.sh", "vap.k8s.io"))
 
 
-def validation_actions(spec: JSONObject, path: str) -> tuple[list[str], list[ImportRemark]]:
+def validation_actions(spec: JSONObject, path: str, notes: ImportNotes) -> list[str]:
     """Return validationActions of a constraint's ``spec``; raises Refused."""
     action = str(spec.get("enforcementAction") or "deny")
     scoped = objects(spec.get("scopedEnforcementActions"), f"{path}.scopedEnforcementActions")
     if action != "scoped":
-        return [_known(action, f"{path}.enforcementAction")], []
+        return [_known(action, f"{path}.enforcementAction")]
     found: set[str] = set()
     for index, each in enumerate(scoped):
         here = f"{path}.scopedEnforcementActions[{index}]"
@@ -232,8 +238,9 @@ def validation_actions(spec: JSONObject, path: str) -> tuple[list[str], list[Imp
             found.add(_known(str(each.get("action")), f"{here}.action"))
     if not found:
         text = "no action is about requests: violations are recorded in the audit log"
-        return ["Audit"], [ImportRemark(f"{path}.scopedEnforcementActions", text)]
-    return in_effect(found, f"{path}.scopedEnforcementActions")
+        notes.remark(f"{path}.scopedEnforcementActions", text)
+        return ["Audit"]
+    return in_effect(found, f"{path}.scopedEnforcementActions", notes)
 
 
 def _known(action: str, path: str) -> str:

@@ -1,54 +1,30 @@
-"""How CEL is written: pieces that know how tightly they bind, so that they are combined with few
-parentheses; literals, fields and names of variables.
-"""
+"""How CEL is written as people do: conditions, literals, fields and names of variables."""
 
 import json
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import chain
 
 from policyd.cel.syntax.lexer import RESERVED
 from policyd.export.expressions import literals
+from policyd.export.expressions.cel import (
+    AND,
+    FALSE,
+    OR,
+    RELATION,
+    TRUE,
+    UNARY,
+    Cel,
+)
+from policyd.export.expressions.rewriting import free_name
 from policyd.json_types import JSON
-
-# How tightly CEL binds, loosest first.
-TERNARY, OR, AND, RELATION, SUM, PRODUCT, UNARY, MEMBER = range(8)
-
-_OPPOSITES = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-
-
-@dataclass(frozen=True, slots=True)
-class Cel:
-    """An expression and its level. ``opposite`` is its negation where that is more than a ``!``,
-    ``parts`` are the operands of ``&&`` or ``||``. ``any_of`` is a head such as ``xs.exists(x,``
-    and the condition on an item.
-    """
-
-    text: str
-    level: int = MEMBER
-    opposite: "Cel | None" = field(default=None, compare=False)
-    parts: tuple["Cel", ...] = field(default=(), compare=False)
-    any_of: "tuple[str, Cel] | None" = field(default=None, compare=False)
-
-    def at(self, level: int) -> str:
-        """Return the text for a place of this level."""
-        return self.text if self.level >= level else f"({self.text})"
-
-
-TRUE, FALSE = Cel("true"), Cel("false")
-
-
-def relation(left: str, operator: str, right: str) -> Cel:
-    """Return a comparison; both sides bind tighter."""
-    other = _OPPOSITES.get(operator)
-    opposite = None if other is None else Cel(f"{left} {other} {right}", RELATION)
-    return Cel(f"{left} {operator} {right}", RELATION, opposite)
 
 
 def negated(what: Cel) -> Cel:
     """Return the opposite as a person would write it, with the same errors.
 
+    >>> from policyd.export.expressions.cel import relation
     >>> negated(some(relation("a", "==", "b"), negated(Cel("c")))).text
     'a != b && c'
     """
@@ -170,10 +146,7 @@ def variable(collection: str, taken: Collection[str]) -> str:
     word = _singular(collection) if _IDENTIFIER.match(collection) else "item"
     if word in _RESERVED:
         word = "item"
-    name, number = word, 2
-    while name in taken:
-        name, number = f"{word}{number}", number + 1
-    return name
+    return free_name(word, taken)
 
 
 def _singular(word: str) -> str:

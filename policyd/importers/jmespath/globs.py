@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
-from policyd.importers.jmespath.cel import MEMBER, TRUE, Cel, literal, quoted, relation, some
+from policyd.export.expressions.cel import MEMBER, TRUE, Cel, relation
+from policyd.importers.jmespath.cel import literal, quoted, some
 from policyd.importers.jmespath.values import Joined
 
 

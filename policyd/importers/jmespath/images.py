@@ -4,15 +4,8 @@ pkg/utils/image).
 
 from dataclasses import dataclass
 
-from policyd.importers.jmespath.cel import (
-    FALSE,
-    MEMBER,
-    TERNARY,
-    Cel,
-    quoted,
-    some,
-    variable,
-)
+from policyd.export.expressions.cel import FALSE, MEMBER, TERNARY, Cel
+from policyd.importers.jmespath.cel import quoted, some, variable
 from policyd.importers.jmespath.kinds import ANY, MAP, STRING, JsonKind
 from policyd.importers.jmespath.streams import CelList, Generator
 from policyd.importers.jmespath.values import CelValue, FieldStep

@@ -7,19 +7,13 @@ from policyd.importers.jmespath.functions.scalars import joined
 from policyd.importers.jmespath.reading import constant, read
 from policyd.importers.jmespath.terms import CelTerm
 from policyd.importers.jmespath.vocabulary import Vocabulary, mark, name_of, value_of
-from policyd.json_types import JSON
+from policyd.json_types import JSON, keys_in, strings_in
 
 
 def has_variables(value: JSON) -> bool:
     """Return whether any string of a JSON value, keys of maps included, has a `{{ }}`."""
-    match value:
-        case str():
-            return any(not isinstance(each, str) for each in pieces(value))
-        case list():
-            return any(has_variables(each) for each in value)
-        case dict():
-            return any(has_variables(key) or has_variables(each) for key, each in value.items())
-    return False
+    texts = (*strings_in(value), *keys_in(value))
+    return any(not isinstance(each, str) for text in texts for each in pieces(text))
 
 
 def term_of(text: str, scope: Vocabulary) -> CelTerm:

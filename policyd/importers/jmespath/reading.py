@@ -12,19 +12,8 @@ from typing import Any
 import jmespath.exceptions
 import jmespath.parser
 
-from policyd.importers.jmespath.cel import (
-    MEMBER,
-    SUM,
-    TERNARY,
-    Cel,
-    every,
-    literal,
-    negated,
-    quoted,
-    relation,
-    some,
-    variable,
-)
+from policyd.export.expressions.cel import SUM, TRUE, Cel, relation
+from policyd.importers.jmespath.cel import every, literal, negated, quoted, some, variable
 from policyd.importers.jmespath.functions import called
 from policyd.importers.jmespath.functions.scalars import joined
 from policyd.importers.jmespath.images import ContainerImages
@@ -51,7 +40,6 @@ from policyd.importers.jmespath.terms import (
 )
 from policyd.importers.jmespath.values import EACH, CelValue, Constant, Nulls
 from policyd.importers.jmespath.vocabulary import (
-    Meaning,
     NotTranslatable,
     Vocabulary,
     is_value,
@@ -81,7 +69,8 @@ def read(
     try:
         tree = jmespath.parser.Parser().parse(expression).parsed
     except (jmespath.exceptions.JMESPathError, ValueError, TypeError) as error:
-        raise NotTranslatable(f"`{expression}` is no JMESPath: {_first_line(error)}") from None
+        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise NotTranslatable(f"`{expression}` is no JMESPath: {why}") from None
     return _Reader(scope, inner or {}).term(tree, current)
 
 
@@ -156,7 +145,7 @@ class _Reader:
 
     def _indexed(self, whole: CelTerm, index: int) -> CelTerm:
         if isinstance(whole, CelList):
-            whole = replace(whole, needs=None)
+            whole = replace(whole, needs=TRUE)
         return single(whole).at(index, whole.kind.items)
 
     def _called(self, name: str, children: list[_Node], current: CelTerm | None) -> CelTerm:
@@ -187,12 +176,12 @@ class _Reader:
             return constant(None)
         if name in self.inner:
             return self.inner[name]
-        return self._known(name, name)
+        return self._known(name)
 
-    def _known(self, name: str, field: str) -> CelTerm | _Path:
+    def _known(self, name: str) -> CelTerm | _Path:
         meaning = self.scope.meaning(name)
         if meaning is not None:
-            return meant(meaning, field)
+            return meaning
         if self.scope.begins(name):
             return _Path(name)
         raise NotTranslatable(f"`{name}` is not defined here")
@@ -211,11 +200,10 @@ class _Reader:
             raise NotTranslatable(f"`{path.name}` as a whole is not available")
         if path.name == "images":
             return self._images(child["value"])
-        return self._known(f"{path.name}.{child['value']}", child["value"])
+        return self._known(f"{path.name}.{child['value']}")
 
     def _images(self, name: str) -> CelTerm:
-        whole = meant(self.scope.meanings["request.object"], "object")
-        found = single(whole).select("spec").select(name)
+        found = single(self.scope.meanings["request.object"]).select("spec").select(name)
         return ContainerImages(found.base, LIST, found.steps, found.needs, name=name)
 
     def _below(self, left: CelTerm, child: _Node) -> CelTerm:
@@ -223,11 +211,9 @@ class _Reader:
         if child["type"] in ("field", "index"):
             return found
         # Unlike after a pipe, a function is not called for what is missing.
-        need = left.presence()
-        if need is None or not isinstance(found, CelValue | CelList):
+        if isinstance(found, Either):
             return found
-        parts = [need] if found.needs is None else [need, found.needs]
-        return replace(found, needs=every(*parts))
+        return replace(found, needs=every(left.presence(), found.needs))
 
     # Projections
 
@@ -235,10 +221,10 @@ class _Reader:
         if isinstance(whole, CelList):
             return self._spliced(whole)
         if isinstance(whole, Several):
-            return replace(self._generated(whole.concatenated(), None), needs=whole.needs)
+            return replace(over(whole.concatenated(), self.scope.taken), needs=whole.needs)
         if whole.kind.name in SCALARS:
             return constant(None)
-        return self._generated(single(whole), None)
+        return over(single(whole), self.scope.taken)
 
     def _spliced(self, stream: CelList) -> CelList:
         element = stream.element
@@ -247,14 +233,8 @@ class _Reader:
             return CelList(generators, element.element, stream.needs)
         if element.kind.name in ("string", "number", "bool", "map"):
             return stream
-        inner = self._generated(element, None, stream)
+        inner = over(element, self.scope.taken | stream.variables)
         return CelList((*stream.generators, *inner.generators), inner.element, stream.needs)
-
-    def _generated(
-        self, source: CelValue, key: str | None, around: CelList | None = None
-    ) -> CelList:
-        taken = self.scope.taken if around is None else self.scope.taken | around.variables
-        return over(source, taken, key)
 
     def _projected(self, node: _Node, current: CelTerm | None) -> CelTerm:
         left, right, *condition = node["children"]
@@ -264,25 +244,25 @@ class _Reader:
         if isinstance(whole, ContainerImages):
             stream = whole.each(self.scope.taken)
         elif node["type"] == "value_projection":
-            stream = self._generated(single(whole), "key")
+            stream = over(single(whole), self.scope.taken, values=True)
         elif isinstance(whole, CelList):
             stream = whole
         elif left["type"] == "slice":
             raise NotTranslatable("slices are not supported")
         else:
-            stream = self._generated(single(whole), None)
+            stream = over(single(whole), self.scope.taken)
         inside = replace(self, scope=self.scope.inside(*stream.variables))
         if condition:
             stream = inside.filtered(stream, condition[0])
-        return replace(stream, element=_plain(inside.term(right, stream.element)))
+        element = inside.term(right, stream.element)
+        return replace(stream, element=single(element) if isinstance(element, Either) else element)
 
     def filtered(self, stream: CelList, condition: _Node) -> CelList:
         """Return the elements of a list for which a condition holds."""
         *outer, last = stream.generators
-        need = stream.element.presence()
         holds = self.condition(condition, stream.element)
-        conditions = [*last.conditions, *([] if need is None else [need]), holds]
-        return replace(stream, generators=(*outer, replace(last, conditions=tuple(conditions))))
+        conditions = (*last.conditions, stream.element.presence(), holds)
+        return replace(stream, generators=(*outer, replace(last, conditions=conditions)))
 
     # Conditions
 
@@ -320,16 +300,12 @@ class _Reader:
         return CelValue(Cel(f"{{{', '.join(pairs)}}}"), MAP)
 
 
-def over(source: CelValue, taken: frozenset[str] = frozenset(), key: str | None = None) -> CelList:
-    """Return the items of a list; with ``key``, the values of a map. ``taken`` are variables
-    around.
-    """
-    name = variable(source.name, taken)
+def over(source: CelValue, taken: frozenset[str], *, values: bool = False) -> CelList:
+    """Return the items of a list, or the ``values`` of a map. ``taken`` are variables around."""
+    name = variable("values" if values else source.name, taken)
+    key = variable("keys", taken) if values else None
     present = frozenset(each.removeprefix(EACH) for each in source.present if each.startswith(EACH))
     item = CelValue(Cel(name), source.kind.items, present=present, name=source.name)
-    if key is not None:
-        key, name = variable("keys", taken), variable("values", taken)
-        item = CelValue(Cel(name), source.kind.items, name=source.name)
     return CelList((Generator(name, source, key=key),), item, source.presence())
 
 
@@ -347,19 +323,6 @@ def listed(terms: Sequence[CelTerm]) -> Several:
     return Several(Cel(f"[{', '.join(texts)}]"), kind, parts=tuple(terms))
 
 
-def meant(meaning: Meaning, name: str) -> CelTerm:
-    """Return the value of a name."""
-    if meaning.term is not None:
-        return meaning.term
-    level = TERNARY if " " in meaning.expression else MEMBER
-    return CelValue(
-        Cel(meaning.expression, level),
-        meaning.kind,
-        present=meaning.present,
-        name=meaning.name or name,
-    )
-
-
 def select(value: CelValue, name: str) -> CelValue:
     """Return a field of a value; what is no map has none."""
     if value.kind.name in SCALARS or value.kind.name == "list":
@@ -375,13 +338,5 @@ def compared(operator: str, left: CelTerm, right: CelTerm) -> Cel:
         case "ne":
             return negated(equality(left, right))
     signs = {"lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
-    needs = [need for each in (left, right) if (need := each.presence()) is not None]
-    return every(*needs, relation(left.text(SUM), signs[operator], right.text(SUM)))
-
-
-def _plain(term: CelTerm) -> CelValue | CelList:
-    return single(term) if isinstance(term, Either) else term
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
+    compared = relation(left.text(SUM), signs[operator], right.text(SUM))
+    return every(left.presence(), right.presence(), compared)

@@ -3,17 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from policyd.importers.jmespath.cel import (
-    MEMBER,
-    TERNARY,
-    TRUE,
-    Cel,
-    every,
-    exists,
-    negated,
-    relation,
-    some,
-)
+from policyd.export.expressions.cel import MEMBER, TERNARY, TRUE, Cel, relation
+from policyd.importers.jmespath.cel import every, exists, negated, some
 from policyd.importers.jmespath.kinds import JsonKind
 from policyd.importers.jmespath.values import CelValue
 
@@ -62,7 +53,7 @@ class CelList:
 
     generators: tuple[Generator, ...]
     element: "CelValue | CelList"
-    needs: Cel | None = None
+    needs: Cel = TRUE
 
     @property
     def kind(self) -> JsonKind:
@@ -72,26 +63,26 @@ class CelList:
     @property
     def may_be_missing(self) -> bool:
         """Return whether the list may be null."""
-        return self.needs is not None
+        return self.needs != TRUE
 
     @property
     def name(self) -> str:
         """Return the name of the field that the elements come from."""
         return self.element.name
 
-    def presence(self) -> Cel | None:
-        """Return CEL that is true if the list is not null; None if it never is."""
+    def presence(self) -> Cel:
+        """Return CEL that is true if the list is not null; TRUE if it never is."""
         return self.needs
 
     def sure(self) -> "CelList":
         """Return this list for a place where it is known not to be null."""
-        if self.needs is None:
+        if self.needs == TRUE:
             return self
         first, *more = self.generators
         source = replace(
-            first.source, base=first.source.cel(), steps=(), needs=None, nullable=False
+            first.source, base=first.source.cel(), steps=(), needs=TRUE, nullable=False
         )
-        return replace(self, generators=(replace(first, source=source), *more), needs=None)
+        return replace(self, generators=(replace(first, source=source), *more), needs=TRUE)
 
     @property
     def whole(self) -> Generator | None:
@@ -153,6 +144,10 @@ class CelList:
             count = f"{generator.macro('map', *_condition(generator, None), count).text}.sum()"
         return Cel(count)
 
+    def value(self) -> CelValue:
+        """Return the list as one value."""
+        return CelValue(self.cel(), self.kind, needs=self.needs, name=self.name)
+
     def cel(self) -> Cel:
         """Return the list as CEL; null is an error."""
         *outer, last = self._generators(True)
@@ -165,7 +160,7 @@ class CelList:
     def _generators(self, strict: bool) -> tuple[Generator, ...]:
         """Return the generators; if ``strict``, a list that is null is an error."""
         first, *more = self.generators
-        return (replace(first, strict=strict and self.needs is not None), *more)
+        return (replace(first, strict=strict and self.needs != TRUE), *more)
 
     def text(self, level: int = TERNARY) -> str:
         """Return ``cel`` for a place of this level."""
@@ -173,16 +168,13 @@ class CelList:
 
     def or_value(self, default: str) -> str:
         """Return the list, or a default in CEL if it is null."""
-        if self.needs is None or default == "[]":
-            return replace(self, needs=None).text(MEMBER)
+        if self.needs == TRUE or default == "[]":
+            return replace(self, needs=TRUE).text(MEMBER)
         return f"({self.needs.text} ? {self.text()} : {default})"
 
 
 def _asked(element: "CelValue | CelList", holds: Callable[[CelValue], Cel]) -> Cel:
-    # An element that is a list is one value.
-    if isinstance(element, CelList):
-        element = CelValue(element.cel(), element.kind, needs=element.needs, name=element.name)
-    return holds(element)
+    return holds(element.value() if isinstance(element, CelList) else element)
 
 
 def _collected(generator: Generator, element: "CelValue | CelList") -> Cel:
@@ -196,6 +188,6 @@ def _collected(generator: Generator, element: "CelValue | CelList") -> Cel:
 
 
 def _condition(generator: Generator, element: "CelValue | CelList | None") -> list[str]:
-    need = None if element is None else element.presence()
-    parts = [*generator.conditions, *([] if need is None else [need])]
-    return [every(*parts).text] if parts else []
+    need = TRUE if element is None else element.presence()
+    given = generator.conditions or need != TRUE
+    return [every(*generator.conditions, need).text] if given else []

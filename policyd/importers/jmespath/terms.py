@@ -4,19 +4,18 @@ are null, false and what is empty; 0 is true.
 
 from dataclasses import dataclass, replace
 
-from policyd.importers.jmespath.cel import (
+from policyd.export.expressions.cel import (
     FALSE,
     MEMBER,
+    OR,
     RELATION,
     SUM,
     TERNARY,
     TRUE,
     Cel,
-    every,
-    negated,
     relation,
-    some,
 )
+from policyd.importers.jmespath.cel import every, negated, some
 from policyd.importers.jmespath.kinds import (
     ANY,
     BOOL,
@@ -71,8 +70,8 @@ class Either:
         """Return the value, or a default in CEL if both are null."""
         return single(self).or_value(default)
 
-    def presence(self) -> Cel | None:
-        """Return CEL that is true if there is a value; None if there always is."""
+    def presence(self) -> Cel:
+        """Return CEL that is true if there is a value; TRUE if there always is."""
         return single(self).presence()
 
 
@@ -107,12 +106,12 @@ def single(term: CelTerm) -> CelValue:
         case CelValue():
             return term
         case CelList():
-            return CelValue(term.cel(), term.kind, needs=term.needs, name=term.name)
+            return term.value()
         case Either():
             second = single(term.second)
             one = truth(term.first).at(RELATION)
             need = second.presence()
-            needs = None if need is None else Cel(f"{one} || {need.at(RELATION)}", 1)
+            needs = TRUE if need == TRUE else Cel(f"{one} || {need.at(RELATION)}", OR)
             return CelValue(term.cel(), term.kind, needs=needs, name=term.name)
 
 
@@ -127,7 +126,7 @@ def first_of(first: CelTerm, second: CelTerm) -> CelTerm:
     if not isinstance(second, Constant):
         return Either(first, second)
     if isinstance(first, CelList):
-        return replace(first, needs=None) if second.constant == [] else Either(first, second)
+        return replace(first, needs=TRUE) if second.constant == [] else Either(first, second)
     if second.constant is None:
         value = single(first)
         return CelValue(value.cel(), value.kind, needs=value.presence(), name=value.name)
@@ -140,6 +139,17 @@ def first_of(first: CelTerm, second: CelTerm) -> CelTerm:
     if first.kind.name not in ("any", "quantity", second.kind.name):
         return Either(first, second)
     return _with_default(first, second)
+
+
+def or_empty_text(term: CelTerm) -> CelTerm | None:
+    """Return ``x`` of ``x || ''``; None for any other value."""
+    if (
+        isinstance(term, Either)
+        and isinstance(term.second, Constant)
+        and term.second.constant == ""
+    ):
+        return term.first
+    return None
 
 
 def or_null(term: CelTerm) -> str:
@@ -188,14 +198,14 @@ def truth(term: CelTerm) -> Cel:
     if isinstance(term, Constant):
         return TRUE if is_true(term.constant) else FALSE
     if isinstance(term, CelList):
-        return term.exists(lambda element: element.presence() or TRUE)
+        return term.exists(CelValue.presence)
     match term.kind.name:
         case "bool":
             return Cel(term.or_value("false")) if term.may_be_missing else term.cel()
         case "string":
             return relation(term.or_value("''"), "!=", "''")
         case "number" | "quantity":
-            return term.presence() or TRUE
+            return term.presence()
         case "list":
             return relation(term.or_value("[]"), "!=", "[]")
         case "map":
@@ -210,14 +220,13 @@ def equality(left: CelTerm, right: CelTerm) -> Cel:
     if isinstance(right, Constant):
         return _equals(left, right)
     if left.may_be_missing or right.may_be_missing:
-        return relation(_optional(left), "==", _optional(right))
+        return relation(single(left).optional(), "==", single(right).optional())
     return relation(left.text(MEMBER), "==", right.text(MEMBER))
 
 
 def _equals(left: CelTerm, right: Constant) -> Cel:
     if right.constant is None:
-        need = left.presence()
-        return FALSE if need is None else negated(need)
+        return negated(left.presence())
     if left.kind == BOOL and isinstance(right.constant, bool) and not left.may_be_missing:
         return left.cel() if right.constant else negated(left.cel())
     if not left.may_be_missing:
@@ -225,16 +234,8 @@ def _equals(left: CelTerm, right: Constant) -> Cel:
         return relation(f"dyn({one})" if one.startswith("double(") else one, "==", right.text())
     neutral = {"string": "''", "number": "0", "bool": "false"}.get(right.kind.name)
     if neutral is None or neutral == right.text():
-        return relation(_optional(left), "==", f"optional.of({right.text()})")
+        return relation(single(left).optional(), "==", f"optional.of({right.text()})")
     return relation(left.or_value(neutral), "==", right.text())
-
-
-def _optional(term: CelTerm) -> str:
-    if isinstance(term, CelValue):
-        return term.optional()
-    need = term.presence()
-    some = f"optional.of({term.text()})"
-    return some if need is None else f"({need.at(RELATION)} ? {some} : optional.none())"
 
 
 def is_true(value: object) -> bool:

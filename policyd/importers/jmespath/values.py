@@ -5,18 +5,17 @@ are written, not how expressions are read.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from policyd.importers.jmespath.cel import (
+from policyd.export.expressions.cel import (
     FALSE,
     MEMBER,
     RELATION,
     SUM,
     TERNARY,
+    TRUE,
     Cel,
-    every,
-    is_field,
-    quoted,
     relation,
 )
+from policyd.importers.jmespath.cel import every, is_field, quoted
 from policyd.importers.jmespath.kinds import ANY, STRING, JsonKind
 from policyd.policy.kinds.object_types import go_fields
 
@@ -37,7 +36,7 @@ class CelValue:
     base: Cel
     kind: JsonKind = ANY
     steps: tuple[FieldStep, ...] = ()
-    needs: Cel | None = None
+    needs: Cel = TRUE
     present: frozenset[str] = frozenset()
     nullable: bool = False
     name: str = ""
@@ -45,7 +44,7 @@ class CelValue:
     @property
     def may_be_missing(self) -> bool:
         """Return whether there may be no value."""
-        return bool(self.steps) or self.nullable or self.needs is not None
+        return bool(self.steps) or self.nullable or self.needs != TRUE
 
     def select(self, name: str, kind: JsonKind = ANY) -> "CelValue":
         """Return a field of this value, which may be missing unless it is known to be present."""
@@ -55,21 +54,15 @@ class CelValue:
         if not self.steps and name in self.present and is_field(name):
             base = Cel(f"{self.base.at(MEMBER)}.{name}")
             return CelValue(base, kind, needs=self.needs, present=below, name=name)
-        return self._below(name, kind, below, name)
+        return replace(self, steps=(*self.steps, name), kind=kind, present=below, name=name)
 
     def at(self, step: FieldStep, kind: JsonKind = ANY) -> "CelValue":
         """Return an item by its index, or a field whose name is CEL."""
         if isinstance(step, int) and step < 0:
             step = Cel(f"size({self.or_value('[]')}) - {-step}")
-        return self._below(step, kind, frozenset(), self.name if isinstance(step, int) else "")
-
-    def _below(
-        self, step: FieldStep, kind: JsonKind, present: frozenset[str], name: str
-    ) -> "CelValue":
+        name = self.name if isinstance(step, int) else ""
         steps = (*self.steps, step)
-        return replace(
-            self, steps=steps, kind=kind, present=present, name=name, nullable=self.nullable
-        )
+        return replace(self, steps=steps, kind=kind, present=frozenset(), name=name)
 
     def cel(self) -> Cel:
         """Return the value as CEL that is an error if it is missing."""
@@ -84,7 +77,7 @@ class CelValue:
     def optional(self) -> str:
         """Return the value as an optional of CEL."""
         below = "".join(_access(each, "?") for each in self.steps)
-        if self.needs is not None:
+        if self.needs != TRUE:
             some = f"{self.base.at(MEMBER)}{below}" if below else f"optional.of({self.base.text})"
             return f"({self.needs.at(RELATION)} ? {some} : optional.none())"
         if below:
@@ -98,35 +91,31 @@ class CelValue:
         """Return the value, or a default in CEL if it is missing."""
         if not self.may_be_missing:
             return self.text(MEMBER)
-        if self.steps and self.needs is None:
+        if self.steps and self.needs == TRUE:
             if self._is_null_if_empty():
                 return f"({self.optional()}.orValue(null) == null ? {default} : {self.text()})"
             return f"{self.optional()}.orValue({default})"
-        presence = self.presence()
-        assert presence is not None
-        return f"({presence.at(RELATION)} ? {self.text(RELATION)} : {default})"
+        return f"({self.presence().at(RELATION)} ? {self.text(RELATION)} : {default})"
 
-    def presence(self) -> Cel | None:
-        """Return CEL that is true if there is a value; None if there always is."""
-        own = self._own_presence()
-        parts = [each for each in (self.needs, own) if each is not None]
-        return every(*parts) if parts else None
+    def presence(self) -> Cel:
+        """Return CEL that is true if there is a value; TRUE if there always is."""
+        return every(self.needs, self._own_presence())
 
     def _is_null_if_empty(self) -> bool:
         """Whether it is a list that the API server prints as null: rules of a ClusterRole."""
         return self.base.text in _OBJECTS and self.steps in _NULL_LISTS
 
-    def _own_presence(self) -> Cel | None:
+    def _own_presence(self) -> Cel:
         if not self.steps:
             if self.base.text == "null":
                 return FALSE
-            return relation(self.base.at(RELATION), "!=", "null") if self.nullable else None
+            return relation(self.base.at(RELATION), "!=", "null") if self.nullable else TRUE
         if len(self.steps) == 1 and isinstance(self.steps[0], str) and is_field(self.steps[0]):
             there = Cel(f"has({self.text()})")
             if self._is_null_if_empty():
                 return every(there, relation(self.text(RELATION), "!=", "null"))
             return there
-        return Cel(f"{replace(self, needs=None).optional()}.hasValue()")
+        return Cel(f"{replace(self, needs=TRUE).optional()}.hasValue()")
 
 
 _OBJECTS = ("object", "oldObject")

@@ -6,7 +6,7 @@ them.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from policyd.importers.jmespath.cel import Cel
+from policyd.export.expressions.cel import MEMBER, TERNARY, Cel
 from policyd.importers.jmespath.kinds import ANY, MAP, STRING, JsonKind
 from policyd.importers.jmespath.terms import CelTerm
 from policyd.importers.jmespath.values import CelValue
@@ -15,10 +15,6 @@ from policyd.importers.reads import PolicyReads
 # Letters that no expression has: they are for private use.
 _BEGIN, _END = "\ue000", "\ue001"
 _VALUE = "inner_value_"
-# Fields of a request that are a kind or a resource; others are what the client named.
-_KINDS, _KIND = ("kind", "requestKind"), frozenset({"group", "version", "kind"})
-_RESOURCES = ("resource", "requestResource")
-_RESOURCE = frozenset({"group", "version", "resource"})
 
 
 class NotTranslatable(Exception):
@@ -26,29 +22,14 @@ class NotTranslatable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
-    """``expression`` is CEL, for example ``object`` or ``c``. ``present`` are the fields below it
-    that are never missing, as dotted paths. ``name`` is the field that the value comes from, for
-    example ``containers`` for one of them. ``term`` is the value itself where it is more than its
-    text.
-    """
-
-    expression: str
-    kind: JsonKind = ANY
-    present: frozenset[str] = frozenset()
-    name: str = ""
-    term: CelTerm | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Vocabulary:
     """``meanings`` maps what an expression may start with, such as ``element`` or
-    ``request.object``, to a ``Meaning``. ``refused`` maps such beginnings to
-    the reason why they have none. ``taken`` are variables of macros around the expression.
-    ``reads`` are the Policy's, for names that stand for objects of the cluster.
+    ``request.object``, to its value. ``refused`` maps such beginnings to the reason why they have
+    none. ``taken`` are variables of macros around the expression. ``reads`` are the Policy's, for
+    names that stand for objects of the cluster.
     """
 
-    meanings: Mapping[str, Meaning] = field(default_factory=dict)
+    meanings: Mapping[str, CelTerm] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
     taken: frozenset[str] = frozenset()
     reads: PolicyReads = field(default_factory=PolicyReads)
@@ -67,25 +48,26 @@ class Vocabulary:
         ``spec.containers``. ``absent`` are fields that requests of the rule may lack, of
         ``namespace``, ``name`` and ``subResource``: the API server omits empty ones.
         """
-        found = frozenset({"metadata", "kind", "apiVersion", *present})
-        meanings = {
-            "request.object": Meaning("object", MAP, found),
-            "request.oldObject": Meaning("oldObject", MAP, found),
-            "request.operation": Meaning("request.operation", STRING),
-            "request.namespace": Meaning("request.namespace", STRING),
-            "request.name": Meaning("request.name", STRING),
-            **{f"request.{name}": Meaning(f"request.{name}", MAP, _KIND) for name in _KINDS},
-            **{
-                f"request.{name}": Meaning(f"request.{name}", MAP, _RESOURCE) for name in _RESOURCES
-            },
-            "request.subResource": Meaning("request.subResource", STRING),
-            "request.dryRun": Meaning("request.dryRun"),
-            "request.uid": Meaning("request.uid", STRING),
-            "request.userInfo": Meaning("request.userInfo", MAP, frozenset({"username"})),
-            "serviceAccountNamespace": Meaning(_part_of_account(2), STRING),
-            "serviceAccountName": Meaning(_part_of_account(3), STRING),
-            **{f"request.{each}": _absent(each) for each in absent},
+        fields = {
+            **dict.fromkeys(("operation", "namespace", "name", "subResource", "uid"), (STRING, ())),
+            **dict.fromkeys(("kind", "requestKind"), (MAP, ("group", "version", "kind"))),
+            **dict.fromkeys(
+                ("resource", "requestResource"), (MAP, ("group", "version", "resource"))
+            ),
+            "dryRun": (ANY, ()),
+            "userInfo": (MAP, ("username",)),
         }
+        found = ("metadata", "kind", "apiVersion", *present)
+        whole = cls(reads=reads or PolicyReads())
+        for name in ("object", "oldObject"):
+            whole = whole.bound(f"request.{name}", name, MAP, present=found)
+        for name, (kind, below) in fields.items():
+            whole = whole.bound(f"request.{name}", f"request.{name}", kind, present=below)
+        for part, name in ((2, "serviceAccountNamespace"), (3, "serviceAccountName")):
+            whole = whole.bound(name, _part_of_account(part), STRING)
+        for name in absent:
+            value = CelValue(Cel("request"), STRING, (name,), name=name)
+            whole = whole.standing_for(f"request.{name}", value)
         refused = {
             "target": "`target` is an object in the cluster that Kyverno would change",
             **{
@@ -93,7 +75,7 @@ class Vocabulary:
                 for name in ("roles", "clusterRoles")
             },
         }
-        return cls(meanings, refused, reads=reads or PolicyReads())
+        return replace(whole, refused=refused)
 
     def bound(
         self,
@@ -104,16 +86,19 @@ class Vocabulary:
         present: tuple[str, ...] = (),
         field: str = "",
     ) -> "Vocabulary":
-        """Return the vocabulary with one more name; ``present`` as for ``request``. ``field`` is
-        the field that the value comes from, such as ``containers`` for an item of that list.
+        """Return the vocabulary with one more name, for CEL such as ``object`` or ``c``;
+        ``present`` as for ``request``. ``field`` is the field that the value comes from, such as
+        ``containers`` for an item of that list.
         """
-        meaning = Meaning(expression, kind, frozenset(present), field)
+        base = Cel(expression, TERNARY if " " in expression else MEMBER)
+        own = field or name.rpartition(".")[2]
         refused = {each: why for each, why in self.refused.items() if each != name}
-        return replace(self, meanings={**self.meanings, name: meaning}, refused=refused)
+        whole = replace(self, refused=refused)
+        return whole.standing_for(name, CelValue(base, kind, present=frozenset(present), name=own))
 
     def standing_for(self, name: str, term: CelTerm) -> "Vocabulary":
         """Return the vocabulary with one more name, for a value written where it is used."""
-        return replace(self, meanings={**self.meanings, name: Meaning(term.text(), term=term)})
+        return replace(self, meanings={**self.meanings, name: term})
 
     def without(self, name: str, reason: str) -> "Vocabulary":
         """Return the vocabulary with a name that has no meaning, for this reason."""
@@ -123,7 +108,7 @@ class Vocabulary:
         """Return the vocabulary inside macros with these variables."""
         return replace(self, taken=self.taken | set(variables))
 
-    def meaning(self, name: str) -> Meaning | None:
+    def meaning(self, name: str) -> CelTerm | None:
         """Return what a name means.
 
         Raises NotTranslatable if it is refused.
@@ -136,12 +121,6 @@ class Vocabulary:
         """Return whether a longer name has a meaning or is refused."""
         prefix = f"{name}."
         return any(each.startswith(prefix) for each in (*self.meanings, *self.refused))
-
-
-def _absent(name: str) -> Meaning:
-    """Return the meaning of a field of the request that may be missing."""
-    value = CelValue(Cel("request"), STRING, (name,), name=name)
-    return Meaning(value.text(), STRING, name=name, term=value)
 
 
 def _part_of_account(number: int) -> str:

@@ -7,8 +7,8 @@ which parameters and to which effect, becomes part of it, so there is one Policy
 from collections.abc import Mapping, Sequence
 
 from policyd.importers.fields import object_at, objects, require_fields, strings
-from policyd.importers.model import Imported, ImportRemark, Refused
-from policyd.importers.policies import ACTIONS, Converted, metadata_of, policy, whole
+from policyd.importers.model import Imported, ImportedDocument, ImportNotes, Refused
+from policyd.importers.policies import ACTIONS, metadata_of, policy, whole
 from policyd.json_types import JSONObject
 from policyd.policy.source.loaded_documents import Document
 
@@ -30,10 +30,12 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
     """Return what became of one policy: a Policy for each of its bindings, one for those that
     differ in nothing but their names.
     """
-    return [whole(document, document.kind, lambda: _policies(document, others))]
+    return [whole(document, document.kind, lambda notes: _policies(document, others, notes))]
 
 
-def _policies(document: Document, others: Sequence[Document]) -> Converted:
+def _policies(
+    document: Document, others: Sequence[Document], notes: ImportNotes
+) -> list[ImportedDocument]:
     spec = object_at(document.raw, "spec", "", _FIELDS[document.kind])
     bindings = [
         each
@@ -49,16 +51,11 @@ def _policies(document: Document, others: Sequence[Document]) -> Converted:
         bound = _bound(spec, binding)
         if all(bound != known for _, known in found):
             found.append((binding.name, bound))
-    remarks = []
     if len(found) < len(bindings):
-        text = "bindings that say the same became one Policy"
-        remarks.append(ImportRemark("metadata.name", text))
+        notes.remark("metadata.name", "bindings that say the same became one Policy")
     names = [document.name] if len(found) == 1 else [f"{document.name}-{name}" for name, _ in found]
     metadata = metadata_of(document)
-    documents = [
-        policy(name, metadata, bound) for name, (_, bound) in zip(names, found, strict=True)
-    ]
-    return documents, remarks
+    return [policy(name, metadata, bound) for name, (_, bound) in zip(names, found, strict=True)]
 
 
 def _bound(spec: JSONObject, binding: Document) -> JSONObject:
@@ -108,7 +105,9 @@ def merged_constraints(policy: JSONObject, binding: JSONObject, path: str) -> JS
     found = dict(policy)
     theirs = objects(binding.get("resourceRules"), f"{path}.resourceRules")
     if theirs or binding.get("excludeResourceRules"):
-        _require_one_policy(policy, binding, path)
+        ours = policy.get("matchPolicy") or "Equivalent"
+        if ours != (binding.get("matchPolicy") or "Equivalent"):
+            raise Refused(f"{path}.matchPolicy", f"the policy has the matchPolicy {ours}")
     if theirs:
         own = objects(policy.get("resourceRules"), "spec.matchConstraints.resourceRules")
         rules = [rule for one in own for other in theirs for rule in _both(one, other, path)]
@@ -120,17 +119,11 @@ def merged_constraints(policy: JSONObject, binding: JSONObject, path: str) -> JS
         own = objects(policy.get("excludeResourceRules"), "spec.matchConstraints")
         found["excludeResourceRules"] = [*own, *excluded]
     for field in ("namespaceSelector", "objectSelector"):
-        ours = object_at(policy, field, "spec.matchConstraints")
-        selector = _selector(ours, object_at(binding, field, path), f"{path}.{field}")
+        given = object_at(policy, field, "spec.matchConstraints")
+        selector = _selector(given, object_at(binding, field, path), f"{path}.{field}")
         if selector:
             found[field] = selector
     return found
-
-
-def _require_one_policy(policy: JSONObject, binding: JSONObject, path: str) -> None:
-    ours = policy.get("matchPolicy") or "Equivalent"
-    if ours != (binding.get("matchPolicy") or "Equivalent"):
-        raise Refused(f"{path}.matchPolicy", f"the policy has the matchPolicy {ours}")
 
 
 def _selector(one: JSONObject, other: JSONObject, path: str) -> JSONObject:

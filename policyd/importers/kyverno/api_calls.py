@@ -1,6 +1,7 @@
 """Calls of the API server as reads: paths such as
 `/api/v1/namespaces/{{ request.namespace }}/services` (kyverno/kyverno pkg/engine/apicall). A GET of
-an object that is not there is an error.
+an object that is not there is an error. Kyverno's global context has objects that a
+GlobalContextEntry keeps (pkg/globalcontext).
 """
 
 import re
@@ -8,18 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from policyd.importers.jmespath.cel import (
-    MEMBER,
-    RELATION,
-    SUM,
-    TERNARY,
-    Cel,
-    every,
-    negated,
-    quoted,
-    relation,
-    variable,
-)
+from policyd.export.expressions.cel import MEMBER, RELATION, SUM, TERNARY, Cel, relation
+from policyd.importers.jmespath.cel import every, negated, quoted, variable
 from policyd.importers.jmespath.functions.scalars import as_string
 from policyd.importers.jmespath.interpolation import (
     has_variables,
@@ -33,7 +24,7 @@ from policyd.importers.jmespath.terms import CelTerm, single
 from policyd.importers.jmespath.values import EACH, CelValue
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
 from policyd.importers.reads import ReadKind, ReadPlace, Unreadable, selected_labels
-from policyd.json_types import JSON
+from policyd.json_types import JSON, JSONObject
 
 _OWN_NAMESPACE = re.compile(
     r"\{\{\s*+request\.(?:namespace|(?:object|oldObject)\.metadata\.namespace)\s*+\}\}"
@@ -128,7 +119,7 @@ def _fetched(url: str, scope: Vocabulary, *, early: bool) -> _Fetched:
         return _Fetched(ListAnswer(Cel(f"{{'items': {items.text()}}}"), MAP, items=items), kind)
     present = _present(kind, "kind", "apiVersion")
     own = resource == "namespaces" and _OWN_NAMESPACE.fullmatch(name)
-    if own and not early and scope.meanings["request.namespace"].term is None:
+    if own and not early and not scope.meanings["request.namespace"].may_be_missing:
         return _Fetched(CelValue(Cel("namespaceObject"), MAP, present=present), kind)
     place = ReadPlace(own=True) if own else _place(namespace, scope)
     whole, key = scope.reads.by_name(kind, place, as_string(term_of(name, scope)).at(SUM))
@@ -197,3 +188,51 @@ def objects_of(whole: str, kind: ReadKind) -> CelValue:
 def _present(kind: ReadKind, *more: str) -> frozenset[str]:
     placed = ("metadata.namespace",) if kind.namespaced else ()
     return frozenset(("metadata", "metadata.name", *placed, *more))
+
+
+def referenced(written: JSON, scope: Vocabulary) -> CelTerm:
+    """Return the value of a `globalReference`.
+
+    Raises NotTranslatable and Unreadable.
+    """
+    if not isinstance(written, dict) or set(written) - {"name", "jmesPath"}:
+        raise Unreadable("expected `name` and `jmesPath`")
+    name, _, projection = str(written.get("name", "")).partition(".")
+    value = cached(name, projection, scope)
+    query = written.get("jmesPath")
+    return queried(query, scope, value) if query else value
+
+
+def cached(name: str, projection: str, scope: Vocabulary) -> CelTerm:
+    """Return what Kyverno's global context has under a name.
+
+    Raises NotTranslatable and Unreadable.
+    """
+    entries = (each for each in scope.reads.sources if each.kind == "GlobalContextEntry")
+    found = [each.raw.get("spec") for each in entries if each.name == name]
+    spec = found[0] if found else None
+    if not isinstance(spec, dict) or any(each != spec for each in found):
+        many = "more than one" if found else "no"
+        raise Unreadable(f"the sources have {many} GlobalContextEntry {name}")
+    value = _entry(spec, scope)
+    if not projection:
+        return value
+    listed = spec.get("projections")
+    for each in listed if isinstance(listed, list) else ():
+        if isinstance(each, dict) and each.get("name") == projection:
+            return queried(str(each.get("jmesPath", "")), scope, value)
+    raise Unreadable(f"the GlobalContextEntry {name} has no projection {projection}")
+
+
+def _entry(spec: JSONObject, scope: Vocabulary) -> CelTerm:
+    resource, call = spec.get("kubernetesResource"), spec.get("apiCall")
+    if isinstance(resource, dict):
+        group, version = resource.get("group") or "", str(resource.get("version", ""))
+        namespace = str(resource.get("namespace") or "")
+        api_version = f"{group}/{version}" if group else version
+        kind = scope.reads.kind(api_version, str(resource.get("resource")), placed=True)
+        return objects_of(scope.reads.objects(kind, ReadPlace(namespace)), kind)
+    if not isinstance(call, dict) or has_variables(call):
+        raise Unreadable("its GlobalContextEntry has no `kubernetesResource`")
+    fields = ("urlPath", "method", "service")  # the others say how often it is called
+    return called({field: call[field] for field in fields if field in call}, scope, early=True)

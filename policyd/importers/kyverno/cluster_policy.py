@@ -9,7 +9,7 @@ from policyd.importers.kyverno.first_rule import exclusive
 from policyd.importers.kyverno.matching.filters import selecting
 from policyd.importers.kyverno.rule_converter import ConvertedRule, RuleConverter, kind_of
 from policyd.importers.kyverno.settings import NamespacedAction
-from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
+from policyd.importers.model import Imported, ImportedDocument, ImportNotes, ImportRemark, Refused
 from policyd.importers.naming import LONGEST, valid_name
 from policyd.json_types import JSONObject
 from policyd.policy.source.loaded_documents import Document
@@ -23,39 +23,37 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
     A rule that cannot be converted is left out and reported, unless the others see what it changes:
     then the policy is not imported.
     """
-    try:
-        policy = shape.checked(document.raw)
-    except Refused as refusal:
-        return [Imported(document, reasons=(refusal.finding,))]
+    policy = shape.checked(document.raw)
     spec = policy["spec"]
-    rules = [_rule(each, f"spec.rules[{index}]") for index, each in enumerate(spec["rules"])]
-    usable = [each for each in rules if isinstance(each, dict)]
+    rules = [_read(each, f"spec.rules[{index}]") for index, each in enumerate(spec["rules"])]
+    usable = [each.raw for each in rules if each.reason is None]
     policy = {**policy, "spec": {**spec, "rules": usable}}
     kinds = tuple(dict.fromkeys(map(kind_of, usable)))
     reasons: list[ImportRemark] = []
     converted: list[_Rule] = []
-    remarks: list[ImportRemark] = []
+    notes = ImportNotes()
     try:
-        common, remarks = settings.settings(spec)
-        converter = RuleConverter(policy, common, others)
+        converter = RuleConverter(policy, settings.settings(spec, notes), others)
         for index, rule in enumerate(rules):
-            if isinstance(rule, ImportRemark):
-                converted.append(_Rule({}, reason=rule))
-            elif converter.is_generated(rule):
-                remarks.append(ImportRemark(f"spec.rules[{index}].name", _GENERATED))
+            path = f"spec.rules[{index}]"
+            if rule.reason is not None:
+                converted.append(rule)
+            elif converter.is_generated(rule.raw):
+                notes.remark(f"{path}.name", _GENERATED)
             else:
-                converted.append(_converted(converter, rule, f"spec.rules[{index}]"))
+                converted.append(_converted(converter, rule.raw, path))
         if spec.get("applyRules") == "One" and len(converted) > 1:
-            converted, more = _first_only(converted)
-            remarks += more
+            converted = _first_only(converted, notes)
     except Refused as refusal:
         reasons.append(refusal.finding)
     left_out = [each for each in converted if each.reason is not None]
-    if reasons or len(left_out) == len(converted) > 0 or any(map(_decides_all, left_out)):
+    # Kyverno refuses a policy with a rule that has another form.
+    needed = any(not each.raw or _changes_objects(each.raw) for each in left_out)
+    if reasons or len(left_out) == len(converted) > 0 or needed:
         depends = len(left_out) < len(converted)
         reasons = [*(_reason(each, depends=depends) for each in left_out), *reasons]
         return [Imported(document, reasons=tuple(reasons), kind_of_rule=kinds)]
-    return [_imported(document, policy, converted, remarks)]
+    return [_imported(document, policy, converted, notes)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +71,14 @@ class _Rule:
         return str(self.raw.get("name", ""))
 
 
+def _read(rule: JSONObject, path: str) -> _Rule:
+    """Return a rule that is not converted yet, or why it has not the form of one."""
+    try:
+        return _Rule(shape.rule(rule, path))
+    except Refused as refusal:
+        return _Rule({}, reason=refusal.finding)
+
+
 def _converted(converter: RuleConverter, rule: JSONObject, path: str) -> _Rule:
     try:
         return _Rule(rule, converter.convert(rule, path))
@@ -80,24 +86,16 @@ def _converted(converter: RuleConverter, rule: JSONObject, path: str) -> _Rule:
         return _Rule(rule, reason=refusal.finding)
 
 
-def _first_only(rules: Sequence[_Rule]) -> tuple[list[_Rule], list[ImportRemark]]:
+def _first_only(rules: Sequence[_Rule], notes: ImportNotes) -> list[_Rule]:
     if any(each.reason for each in rules):
         raise Refused("spec.applyRules", "the other rules apply where one that is missing does not")
-    found = [*exclusive((each.raw, each.made) for each in rules)]
     never = "it never applies: a rule before it applies to all that it matches"
-    remarks = [
-        ImportRemark("spec.applyRules", f"the rule {each.name} is left out: {never}")
-        for each, made in zip(rules, found, strict=True)
-        if not made
-    ]
-    return [replace(each, made=made) for each, made in zip(rules, found, strict=True)], remarks
-
-
-def _decides_all(rule: _Rule) -> bool:
-    """Return whether the other rules cannot do without a rule: Kyverno refuses a policy with one
-    that has another form.
-    """
-    return not rule.raw or _changes_objects(rule.raw)
+    found = exclusive((each.raw, each.made) for each in rules)
+    result = [replace(each, made=made) for each, made in zip(rules, found, strict=True)]
+    for each in result:
+        if not each.made:
+            notes.remark("spec.applyRules", f"the rule {each.name} is left out: {never}")
+    return result
 
 
 def _changes_objects(raw: JSONObject) -> bool:
@@ -116,19 +114,8 @@ def _reason(rule: _Rule, *, depends: bool) -> ImportRemark:
     return replace(rule.reason, message=f"{rule.reason.message}; {others}")
 
 
-def _rule(rule: JSONObject, path: str) -> JSONObject | ImportRemark:
-    """Return a rule, or why it has not the form of one."""
-    try:
-        return shape.rule(rule, path)
-    except Refused as refusal:
-        return refusal.finding
-
-
 def _imported(
-    document: Document,
-    policy: JSONObject,
-    rules: Sequence[_Rule],
-    remarks: Sequence[ImportRemark],
+    document: Document, policy: JSONObject, rules: Sequence[_Rule], notes: ImportNotes
 ) -> Imported:
     metadata, description = settings.metadata(policy)
     # Category and severity first, with policyd's names.
@@ -140,14 +127,14 @@ def _imported(
     names = policy_names(document.name, [each.name for each in rules], ordered=ordered)
     results = []
     by_rule: dict[str, tuple[str, ...]] = {}
-    found = list(remarks)
+    found = notes.remarks
     for each_rule, name in zip(rules, names, strict=True):
         for rule in each_rule.made:
             written = [
                 _document(rule, name, action, metadata, description) for action in rule.actions
             ]
             results += written
-            found += (each for each in rule.remarks if each not in found)
+            found += (each for each in rule.notes.remarks if each not in found)
             for each in rule.names:
                 by_rule[each] = (*by_rule.get(each, ()), *(one.name for one in written))
     missing = [each for each in rules if each.reason is not None]
@@ -207,4 +194,4 @@ def _document(
         spec["validationActions"] = list(action.actions)
     full = "-".join(each for each in (name, rule.suffix, action.suffix) if each)
     kept = {field: value for field, value in spec.items() if value not in (None, [], {})}
-    return policies.policy(full, metadata, kept, rule.comments)
+    return policies.policy(full, metadata, kept, rule.notes.comments)

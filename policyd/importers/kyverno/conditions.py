@@ -7,7 +7,8 @@ where its key or value is null.
 
 from dataclasses import replace
 
-from policyd.importers.jmespath.cel import Cel, every, some
+from policyd.export.expressions.cel import Cel
+from policyd.importers.jmespath.cel import every, some
 from policyd.importers.jmespath.interpolation import has_variables, term_of
 from policyd.importers.jmespath.kinds import ANY
 from policyd.importers.jmespath.reading import constant, listed, over
@@ -36,12 +37,13 @@ def holds(block: JSON, scope: Vocabulary, path: str) -> Cel:
         raise Refused(path, "expected conditions: `any` and `all`, or a list")
     if unknown := set(block) - {"any", "all"}:
         raise Refused(path, f"`{min(unknown)}` is not a field of conditions")
-    parts = []
-    if block.get("any") is not None:
-        parts.append(some(*_conditions(block["any"], scope, f"{path}.any")))
-    if block.get("all") is not None:
-        parts.append(every(*_conditions(block["all"], scope, f"{path}.all")))
-    return every(*parts)
+    return every(
+        *(
+            joined(*_conditions(block[name], scope, f"{path}.{name}"))
+            for name, joined in (("any", some), ("all", every))
+            if block.get(name) is not None
+        )
+    )
 
 
 def _conditions(block: JSON, scope: Vocabulary, path: str) -> list[Cel]:

@@ -6,14 +6,14 @@ uses it.
 import json
 from dataclasses import replace
 
-from policyd.importers.jmespath.cel import Cel, is_field
+from policyd.export.expressions.cel import TRUE, Cel
+from policyd.importers.jmespath.cel import is_field
 from policyd.importers.jmespath.interpolation import is_lenient, queried, term_of
 from policyd.importers.jmespath.reading import constant
 from policyd.importers.jmespath.terms import CelTerm
 from policyd.importers.jmespath.values import CelValue, Constant
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
-from policyd.importers.kyverno.api_calls import ListAnswer, called
-from policyd.importers.kyverno.global_context import referenced
+from policyd.importers.kyverno.api_calls import ListAnswer, called, referenced
 from policyd.importers.model import Refused
 from policyd.importers.reads import Unreadable
 from policyd.json_types import JSON, JSONObject
@@ -108,7 +108,9 @@ def _or_null(term: CelTerm, query: str) -> str | None:
         return None
     if is_lenient(query):
         return term.or_value("null")
-    if not isinstance(term, CelValue) or term.needs or not isinstance((*term.steps, "")[0], int):
+    if not isinstance(term, CelValue) or term.needs != TRUE:
+        return None
+    if not isinstance((*term.steps, "")[0], int):
         return None
     there = replace(term, steps=term.steps[:1]).optional()
     return f"{there}.hasValue() ? dyn({term.text()}) : null"

@@ -4,22 +4,21 @@ An exception for all kinds of the rule becomes one of the Policy; one for some o
 conditions, becomes a matchCondition. Fields: Kyverno api/kyverno/v2/policy_exception_types.go.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
+from policyd.export.expressions.cel import AND, TRUE, Cel, relation
 from policyd.export.expressions.selectors import selector_expression
 from policyd.importers.fields import object_at, objects, require_fields, strings
-from policyd.importers.jmespath.cel import AND, TRUE, Cel, every, literal, negated, relation, some
+from policyd.importers.jmespath.cel import every, literal, negated, some
 from policyd.importers.jmespath.globs import among, has_wildcards
+from policyd.importers.jmespath.vocabulary import Vocabulary
+from policyd.importers.kyverno.conditions import holds
 from policyd.importers.kyverno.matching.kinds import selected
-from policyd.importers.kyverno.rule_parts import RuleParts
 from policyd.importers.model import Refused, refusing
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSONObject
 from policyd.policy.model.base import LabelSelector, ModelError
 from policyd.policy.source.loaded_documents import Document
-
-ConditionTranslator = Callable[[JSON, str], Cel]
-"""Makes CEL of a block of Kyverno's conditions at a path; raises Refused."""
 
 _GROUP = "kyverno.io"
 _SPEC = ("background", "match", "conditions", "exceptions", "podSecurity")
@@ -36,12 +35,13 @@ def exceptions(
     policy: JSONObject,
     rules: Mapping[str, Collection[str]],
     others: Sequence[Document],
-    condition: ConditionTranslator,
-) -> RuleParts:
+    scope: Vocabulary,
+) -> JSONObject:
     """Return ``exceptions`` and ``matchConditions`` of a rule.
 
     ``rules`` maps the names of the rule, those that Kyverno generates for controllers included, to
-    the kinds that it applies to under each name. Raises Refused for what cannot be said.
+    the kinds that it applies to under each name; ``scope`` has what matchConditions see. Raises
+    Refused for what cannot be said.
     """
     found: list[JSONObject] = []
     conditions: list[JSONObject] = []
@@ -53,25 +53,32 @@ def exceptions(
             text = "exceptions from single controls of Pod Security cannot be imported"
             raise Refused(f"{path}.podSecurity", text)
         of_rule = {kind for each in rules.values() for kind in each}
-        holds = TRUE
+        met = TRUE
         if spec.get("conditions"):
-            holds = condition(spec["conditions"], f"{path}.conditions")
+            met = holds(spec["conditions"], scope, f"{path}.conditions")
         for index, entry in enumerate(_entries(object_at(spec, "match", path), f"{path}.match")):
             criteria = _criteria(entry, f"{path}.match")
             named = _kinds(entry, f"{path}.match")
-            exempt = kinds if named is None else _both(kinds, named)
+            # It may name some of the kinds, or one of any.
+            exempt = (
+                kinds
+                if named is None
+                else frozenset(
+                    each for each in named if any(fnmatchcase(each, kind) for kind in kinds)
+                )
+            )
             if not exempt:
                 continue
             name = document.name if index == 0 else f"{document.name}-{index + 1}"
-            if exempt == of_rule and holds == TRUE:
+            if exempt == of_rule and met == TRUE:
                 for number, each in enumerate(criteria):
                     found.append({"name": f"{name}-groups" if number else name, **each})
                 continue
             kind = TRUE if exempt == of_rule else _among("request.kind.kind", sorted(exempt))
-            test = every(kind, some(*map(_test, criteria)), holds)
+            test = every(kind, some(*map(_test, criteria)), met)
             conditions.append({"name": f"exception-{name}", "expression": negated(test).text})
     parts = {"exceptions": found, "matchConditions": conditions}
-    return RuleParts({field: value for field, value in parts.items() if value})
+    return {field: value for field, value in parts.items() if value}
 
 
 def _naming(
@@ -124,13 +131,6 @@ def _kinds(entry: JSONObject, path: str) -> frozenset[str] | None:
             raise Refused(f"{path}.kinds", f"exceptions for {each} cannot be imported")
         found.append(selector.kind)
     return frozenset(found)
-
-
-def _both(kinds: frozenset[str], named: frozenset[str]) -> frozenset[str]:
-    """Return the kinds that an exception names, of those that a rule is about: it may name one of
-    any.
-    """
-    return frozenset(each for each in named if any(fnmatchcase(each, kind) for kind in kinds))
 
 
 def _criteria(entry: JSONObject, path: str) -> list[JSONObject]:

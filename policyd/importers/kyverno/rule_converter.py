@@ -1,7 +1,8 @@
 """One rule of a ClusterPolicy or Policy: what it applies to, and what its body contributes."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from policyd.importers.expressions.readable import readable
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
@@ -12,15 +13,14 @@ from policyd.importers.kyverno.context import bound
 from policyd.importers.kyverno.exceptions import exceptions
 from policyd.importers.kyverno.matching import autogen, operations
 from policyd.importers.kyverno.matching.kinds import MatchedResource
-from policyd.importers.kyverno.matching.matching import Matching, MatchScope, matching
+from policyd.importers.kyverno.matching.matching import MatchScope, matching
 from policyd.importers.kyverno.matching.targets import absent_fields, namespace_of, targets
 from policyd.importers.kyverno.pod_security import level_policies as pod_security
-from policyd.importers.kyverno.rule_parts import RuleParts, joined, without_unused
 from policyd.importers.kyverno.settings import NamespacedAction
 from policyd.importers.kyverno.validate import validate_rule as validate
-from policyd.importers.model import ImportRemark, Refused, refusing
+from policyd.importers.model import ImportNotes, Refused, refusing
 from policyd.importers.reads import PolicyReads
-from policyd.json_types import JSON, FieldPath, JSONObject
+from policyd.json_types import JSON, JSONObject
 from policyd.policy.kinds.definitions import definitions_among
 from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.source.loaded_documents import Document
@@ -59,16 +59,14 @@ _MUTATES = ("targets", "foreach", "patchStrategicMerge", "patchesJson6902")
 
 @dataclass(frozen=True, slots=True)
 class ConvertedRule:
-    """A rule with what it contributes; ``names`` are the names that tests use for it. ``suffix``
-    distinguishes the Policies that one rule becomes.
+    """The ``spec`` that a rule becomes; ``names`` are the names that tests use for the rule.
+    ``suffix`` distinguishes the Policies that one rule becomes.
     """
 
-    name: str
     spec: JSONObject
     actions: Sequence[NamespacedAction]
     names: tuple[str, ...]
-    remarks: tuple[ImportRemark, ...] = ()
-    comments: Mapping[FieldPath, str] = field(default_factory=dict)
+    notes: ImportNotes
     suffix: str = ""
 
 
@@ -78,7 +76,7 @@ class RuleConverter:
     def __init__(self, policy: JSONObject, common: JSONObject, others: Sequence[Document]) -> None:
         self._policy = policy
         self._spec: JSONObject = policy["spec"]
-        self._common = RuleParts(common)
+        self._common = common
         self._controllers = autogen.controllers(policy)
         self._others = others
         self._definitions = definitions_among(each.raw for each in others)
@@ -97,15 +95,15 @@ class RuleConverter:
         """
         controllers = self._controllers if autogen.is_extended(rule) else ()
         if controllers and autogen.only_subresources(rule):
-            return [
-                replace(each, remarks=(*each.remarks, ImportRemark(f"{path}.match", _SUBRESOURCES)))
-                for each in self._converted(rule, path, ())
-            ]
+            found = self._converted(rule, path, ())
+            for each in found:
+                each.notes.remark(f"{path}.match", _SUBRESOURCES)
+            return found
         if not (controllers and autogen.reads_controller(rule)):
             return self._converted(rule, path, controllers)
         result = []
-        for suffix, each in autogen.expanded(rule, self._controllers):
-            for made in self._converted(each, path, ()):
+        for suffix, copied in autogen.expanded(rule, self._controllers):
+            for made in self._converted(copied, path, ()):
                 names = dict.fromkeys((str(rule.get("name", "")), *made.names))
                 result.append(replace(made, suffix=suffix, names=tuple(names)))
         return result
@@ -122,41 +120,39 @@ class RuleConverter:
         ours = operations.split(rule.get("preconditions"))
         resources = targets(rule, path, self._definitions)
         scope = self._scope(rule, kind, ours, resources, controllers)
-        found = matching(rule, path, scope)
+        notes = ImportNotes()
+        matched, found = matching(rule, path, scope, notes)
         root = self._vocabulary(found, scope)
         written = rule.get("context") or None
         vocabulary, context = bound(written, root, f"{path}.context")
         condition = _preconditions(ours.rest, written, path, root)
         if kind == "podSecurity":
-            checks = pod_security.checks(rule["validate"], f"{path}.validate")
-            bodies = {name: RuleParts(spec) for name, spec in checks.items()}
+            bodies = pod_security.checks(rule["validate"], f"{path}.validate")
         else:
-            bodies = {"": self._body(rule, path, vocabulary)}
-        names = self._names(rule, found)
+            bodies = {"": self._body(rule, path, vocabulary, notes)}
+        names = self._names(rule, controllers)
         exempt = self._exceptions(names, found, root)
-        within = namespace_of(found.targets, namespaced=bool(scope.namespace))
+        within = namespace_of(found, namespaced=bool(scope.namespace))
         actions = settings.actions(self._spec, rule.get("validate") or {}, path, within)
-        matched = RuleParts(found.spec, found.remarks)
-        shared = (matched, self._common, exempt, condition, RuleParts(context))
+        shared = (matched, self._common, exempt, condition, context)
         result = []
         for suffix, own in bodies.items():
-            whole = without_unused(joined(*shared, own))
-            reading = root.reads.added_to(whole.spec)
+            whole = _without_unused(_joined(*shared, own))
+            reading = root.reads.added_to(whole)
             spec = readable(reading, authored=kind in ("cel", "podSecurity"))
-            name = str(rule.get("name", ""))
-            result.append(
-                ConvertedRule(name, spec, actions, names, whole.remarks, whole.comments, suffix)
-            )
+            result.append(ConvertedRule(spec, actions, names, notes, suffix))
         return result
 
-    def _body(self, rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
+    def _body(
+        self, rule: JSONObject, path: str, scope: Vocabulary, notes: ImportNotes
+    ) -> JSONObject:
         with refusing(path, NotTranslatable):
             if kind_of(rule) == "cel":
-                return cel.parts(rule, path, scope.reads)
+                return cel.parts(rule, path, scope.reads, notes)
             if "validate" in rule:
-                return validate.parts(rule, path, scope)
+                return {"validations": validate.validations(rule, path, scope, notes)}
             if "mutate" in rule:
-                return mutate.parts(rule, path, scope)
+                return mutate.parts(rule, path, scope, notes)
         raise Refused(path, "the rule neither validates nor mutates")
 
     def _scope(
@@ -181,53 +177,68 @@ class RuleConverter:
             usual, ours.allowed, resources, "validate" in rule, controllers, namespace
         )
 
-    def _vocabulary(self, found: Matching, scope: MatchScope) -> Vocabulary:
-        kinds = {each.kind for each in found.targets}
-        present: set[str] = set(_PRESENT.get(next(iter(kinds)), ())) if len(kinds) == 1 else set()
-        if len(kinds) > 1:
-            present = set.intersection(*(set(_PRESENT.get(each, ())) for each in kinds))
-        absent = absent_fields(found.targets, namespaced=bool(scope.namespace))
+    def _vocabulary(self, found: Sequence[MatchedResource], scope: MatchScope) -> Vocabulary:
+        kinds = {each.kind for each in found}
+        present = set.intersection(*(set(_PRESENT.get(each, ())) for each in kinds))
+        absent = absent_fields(found, namespaced=bool(scope.namespace))
         matched = {
             (group, name): each.kind
-            for each in found.targets
+            for each in found
             for group in each.groups
             for name in each.resources
         }
         reads = PolicyReads(self._mapper, self._others, matched, scope.namespace)
         return Vocabulary.request(present=tuple(sorted(present)), absent=absent, reads=reads)
 
-    def _exceptions(self, names: Sequence[str], found: Matching, scope: Vocabulary) -> RuleParts:
+    def _exceptions(
+        self, names: Sequence[str], found: Sequence[MatchedResource], scope: Vocabulary
+    ) -> JSONObject:
         """Return what PolicyExceptions exempt; they also name the rule as Kyverno extended it."""
-        kinds = {each.selector.kind for each in found.targets}
+        kinds = {each.selector.kind for each in found}
         rules: dict[str, set[str]] = {names[0]: kinds & {"Pod"} if len(names) > 1 else kinds}
         cron = autogen.generated_name(names[0], cron=True)
         for each in names[1:]:
             crons = each == cron
             rules[each] = {kind for kind in self._controllers if (kind == "CronJob") is crons}
+        return exceptions(self._policy, rules, self._others, scope)
 
-        return exceptions(
-            self._policy, rules, self._others, lambda block, path: holds(block, scope, path)
-        )
-
-    def _names(self, rule: JSONObject, found: Matching) -> tuple[str, ...]:
-        name = str(rule.get("name", ""))
-        if not found.spec.get("podControllers"):
-            return (name,)
+    def _names(self, rule: JSONObject, controllers: Collection[str]) -> tuple[str, ...]:
+        name = rule.get("name", "")
         names = [name]
-        if set(self._controllers) - {"CronJob"}:
+        if set(controllers) - {"CronJob"}:
             names.append(autogen.generated_name(name))
-        if "CronJob" in self._controllers:
+        if "CronJob" in controllers:
             names.append(autogen.generated_name(name, cron=True))
         return tuple(names)
 
 
-def _preconditions(block: JSON, context: JSON, path: str, scope: Vocabulary) -> RuleParts:
+def _preconditions(block: JSON, context: JSON, path: str, scope: Vocabulary) -> JSONObject:
     """Return a match condition; it has no variables, so their values are written into it."""
     if not block:
-        return RuleParts({})
+        return {}
     scope, _ = bound(context, scope, f"{path}.context", inline=True)
     expression = holds(block, scope, f"{path}.preconditions").text
-    return RuleParts({"matchConditions": [{"name": "preconditions", "expression": expression}]})
+    return {"matchConditions": [{"name": "preconditions", "expression": expression}]}
+
+
+def _joined(*specs: JSONObject) -> JSONObject:
+    """Merge fields of a ``spec``: lists of the same field in order, other fields must be equal."""
+    found: JSONObject = {}
+    for spec in specs:
+        for name, value in spec.items():
+            found[name] = [*found.get(name, ()), *value] if isinstance(value, list) else value
+    return found
+
+
+def _without_unused(spec: JSONObject) -> JSONObject:
+    """Leave out the variables that no expression uses."""
+    while variables := spec.get("variables"):
+        text = json.dumps(spec)
+        used = [each for each in variables if f"variables.{each['name']}" in text]
+        if len(used) == len(variables):
+            break
+        spec = {**spec, "variables": used}
+    return spec
 
 
 def kind_of(rule: JSONObject) -> str:

@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from policyd.importers.jmespath.cel import FALSE, TRUE, Cel, every, negated, some
+from policyd.export.expressions.cel import FALSE, TRUE, Cel
+from policyd.importers.jmespath.cel import every, negated, some
 from policyd.importers.jmespath.globs import among, has_wildcards
 from policyd.importers.kyverno.matching import autogen
 from policyd.importers.kyverno.matching.filters import opposite, required_labels
 from policyd.importers.kyverno.matching.targets import NAMESPACE
-from policyd.importers.model import ImportRemark, Refused
+from policyd.importers.model import ImportNotes, Refused
 from policyd.json_types import JSONObject
 
 _DESCRIPTION = "policies.kyverno.io/description"
@@ -57,14 +58,13 @@ def metadata(policy: JSONObject) -> tuple[JSONObject, str]:
     return metadata, annotations.get(_DESCRIPTION, "").strip()
 
 
-def settings(spec: JSONObject) -> tuple[JSONObject, list[ImportRemark]]:
+def settings(spec: JSONObject, notes: ImportNotes) -> JSONObject:
     """Return failurePolicy, timeoutSeconds and matchConditions of a policy as fields of a Policy.
 
     Raises Refused for fields that change which requests are checked, and for unknown ones.
     """
-    remarks: list[ImportRemark] = []
     if spec.get("background") is False:
-        remarks.append(ImportRemark("spec.background", SCANNED, scans=True))
+        notes.remark("spec.background", SCANNED, scans=True)
     if spec.get("admission") is False:
         raise Refused("spec.admission", "the policy is for background scans only")
     webhook = spec.get("webhookConfiguration") or {}
@@ -79,7 +79,7 @@ def settings(spec: JSONObject) -> tuple[JSONObject, list[ImportRemark]]:
     seconds = webhook.get("timeoutSeconds") or spec.get("webhookTimeoutSeconds")
     if seconds:
         result["timeoutSeconds"] = seconds
-    return result, remarks
+    return result
 
 
 def actions(

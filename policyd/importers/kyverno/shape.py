@@ -4,15 +4,12 @@ A field of another form is refused with its path, so that readers need not check
 read (``mutate``, ``validate.cel``, conditions, patterns, context) are left to them.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Mapping
+from typing import Any
 
 from policyd.importers.kyverno.matching.kinds import selected
 from policyd.importers.model import Refused, refusing
 from policyd.json_types import JSON, JSONObject
-
-# A type, a separate check, a list with items of one form, or a map with these fields.
-Form: TypeAlias = "type[str] | type[bool] | type[int] | Callable[[JSON, str], JSON] | list[Form] | Mapping[str, Form]"  # noqa: E501
 
 _NAMES = {str: "a string", bool: "true or false", int: "a number"}
 
@@ -43,6 +40,7 @@ def _policy(policy: JSONObject, form: Mapping[str, Any]) -> JSONObject:
 
 
 def _checked(value: JSON, form: Any, path: str) -> JSON:
+    """``form``: a type, a separate check, a list with the form of its items, or a map of fields."""
     if isinstance(form, dict):
         return _map(value, form, path)
     if isinstance(form, list):

@@ -4,13 +4,13 @@ The fields are the ones of ``Suite`` of test.gatekeeper.sh/v1alpha1, as gator ve
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from policyd.cel.env import Environment
 from policyd.errors import CelCompileError, EvaluationError
 from policyd.importers.checking import CheckedImport
 from policyd.importers.fields import items, require_fields, string_at, strings_at
-from policyd.importers.model import Refused
+from policyd.importers.model import Imported, Refused
 from policyd.importers.proof.evaluating import Decision, decide
 from policyd.importers.proof.files import TestFiles
 from policyd.importers.proof.imports import TestedPolicies
@@ -53,64 +53,51 @@ class ViolationAssertion:
 
 @dataclass(frozen=True, slots=True)
 class GatekeeperCase:
-    """One case. ``path`` is its place in the suite; ``skipped``: gator does not run it either."""
+    """One case of a test. ``path`` is its place in the suite. ``invalid``: the constraint itself is
+    wrong, on purpose; ``skipped``: gator does not run it either.
+    """
 
     path: str
+    test: str
+    template: str
+    constraint: str
     name: str
     object: str
     inventory: tuple[str, ...]
     assertions: tuple[ViolationAssertion, ...]
+    invalid: bool
     skipped: bool
 
 
-@dataclass(frozen=True, slots=True)
-class GatekeeperTest:
-    """The cases for one constraint. ``invalid``: the constraint itself is wrong, on purpose."""
-
-    name: str
-    template: str
-    constraint: str
-    invalid: bool
-    cases: tuple[GatekeeperCase, ...]
-
-
-def read_suite(document: Document) -> list[GatekeeperTest]:
-    """Return the tests of a suite; raises TestUnusable for what is not understood."""
+def read_suite(document: Document) -> Iterator[GatekeeperCase]:
+    """Yield the cases of a suite; raises TestUnusable for what is not understood."""
     raw = document.raw
     require_fields(raw, _SUITE, "")
-    skipped = bool(raw.get("skip"))
-    return [_test(each, path, skipped) for each, path in items(raw, "tests", "", _TEST)]
-
-
-def _test(raw: JSONObject, path: str, skipped: bool) -> GatekeeperTest:
-    if raw.get("expansion"):
-        raise TestUnusable(f"{path}.expansion: policyd has no ExpansionTemplate")
-    left_out = skipped or bool(raw.get("skip"))
-    return GatekeeperTest(
-        string_at(raw, "name", path),
-        string_at(raw, "template", path),
-        string_at(raw, "constraint", path),
-        bool(raw.get("invalid")),
-        tuple(_cases(raw, path, left_out)),
-    )
-
-
-def _cases(test: JSONObject, above: str, skipped: bool) -> Iterator[GatekeeperCase]:
-    for raw, path in items(test, "cases", above, _CASE):
-        assertions = [
-            ViolationAssertion(
-                _violations(each.get("violations"), at), string_at(each, "message", at)
-            )
-            for each, at in items(raw, "assertions", path, _ASSERTION)
-        ]
-        yield GatekeeperCase(
-            path,
-            string_at(raw, "name", path),
-            string_at(raw, "object", path),
-            tuple(strings_at(raw, "inventory", path)),
-            tuple(assertions),
-            skipped or bool(raw.get("skip")),
+    for test, above in items(raw, "tests", "", _TEST):
+        if test.get("expansion"):
+            raise TestUnusable(f"{above}.expansion: policyd has no ExpansionTemplate")
+        name, template, constraint = (
+            string_at(test, field, above) for field in ("name", "template", "constraint")
         )
+        for case, path in items(test, "cases", above, _CASE):
+            assertions = (
+                ViolationAssertion(
+                    _violations(each.get("violations"), at), string_at(each, "message", at)
+                )
+                for each, at in items(case, "assertions", path, _ASSERTION)
+            )
+            yield GatekeeperCase(
+                path,
+                name,
+                template,
+                constraint,
+                string_at(case, "name", path),
+                string_at(case, "object", path),
+                tuple(strings_at(case, "inventory", path)),
+                tuple(assertions),
+                bool(test.get("invalid")),
+                any(each.get("skip") for each in (raw, test, case)),
+            )
 
 
 def _violations(value: JSON, path: str) -> int | str:
@@ -133,42 +120,36 @@ def prove_gatekeeper(
 ) -> Iterator[Proof]:
     """Yield what becomes of each case of a suite."""
     try:
-        tests = read_suite(document)
+        cases = [*read_suite(document)]
     except Refused as error:
         yield Proof(TestRow(document), "not run", reason=f"the suite cannot be used: {error}")
         return
-    for test in tests:
-        yield from _proved(document, test, policies, files)
+    for case in cases:
+        yield _proved(document, case, policies, files)
 
 
 def _proved(
-    document: Document, test: GatekeeperTest, policies: TestedPolicies, files: TestFiles
-) -> Iterator[Proof]:
-    reason, one = "", None
+    document: Document, case: GatekeeperCase, policies: TestedPolicies, files: TestFiles
+) -> Proof:
+    imported: Imported | None = None
+    expected = ", ".join(map(str, case.assertions)) or "no violations"
+    row = TestRow(document, case.path, case.test, case.test, case.name, expected)
     try:
-        one = policies.constrained(document, test.constraint, test.template, files)
+        one = policies.constrained(document, case.constraint, case.template, files)
         if one is None:
-            reason = f"the sources have neither {test.constraint} nor {test.template}"
+            raise TestUnusable(f"the sources have neither {case.constraint} nor {case.template}")
+        imported = one.imported
+        row = replace(row, policy=imported.source.name)
+        if one.policies is None:
+            raise TestUnusable("not imported")
+        if case.invalid:
+            # The parameters do not fit the schema of the template: there is nothing to decide.
+            raise TestUnusable("the constraint is invalid on purpose")
+        if case.skipped:
+            raise TestUnusable("skipped")
+        return _case(row, document, case, one, files, mapper=policies.mapper)
     except Refused as error:
-        reason = str(error)
-    imported = None if one is None else one.imported
-    if one is not None and one.policies is None:
-        reason = "not imported"
-    if test.invalid:
-        # The parameters do not fit the schema of the template: there is nothing to decide.
-        reason = reason or "the constraint is invalid on purpose"
-    for case in test.cases:
-        expected = ", ".join(map(str, case.assertions)) or "no violations"
-        name = imported.source.name if imported is not None else test.name
-        row = TestRow(document, case.path, name, test.name, case.name, expected)
-        if reason or case.skipped:
-            yield Proof(row, "not run", reason=reason or "skipped", imported=imported)
-            continue
-        assert one is not None
-        try:
-            yield _case(row, document, case, one, files, mapper=policies.mapper)
-        except Refused as error:
-            yield Proof(row, "not run", reason=str(error), imported=imported)
+        return Proof(row, "not run", reason=str(error), imported=imported)
 
 
 def _case(
@@ -188,7 +169,10 @@ def _case(
         raise TestUnusable(f"{case.object}: expected one object, got {len(found)}")
     inventory = files.objects(document, case.inventory)
     mapper = mapper.with_definitions(definitions_among(each.raw for each in inventory))
-    review = _review(found[0], mapper)
+    try:
+        review = in_namespace(_built(found[0], mapper))
+    except ResourceNeeded as error:
+        raise TestUnusable(str(error)) from None
     known = {each.name: each.raw for each in inventory if each.kind == "Namespace"}
     trial = ProofRequest.within(review, known, (each.raw for each in inventory))
     decision = decide(one.policies, trial, [each.name for each in one.imported.documents])
@@ -198,15 +182,8 @@ def _case(
     return Proof(row, state, word, reason, one.imported, trial)
 
 
-def _review(document: Document, mapper: ResourceMapper) -> JSONObject:
-    """Return the request that creates an object, or that an AdmissionReview describes."""
-    try:
-        return in_namespace(_built(document, mapper))
-    except ResourceNeeded as error:
-        raise TestUnusable(str(error)) from None
-
-
 def _built(document: Document, mapper: ResourceMapper) -> JSONObject:
+    """Return the request that creates an object, or that an AdmissionReview describes."""
     if (document.group, document.kind) != _REVIEW:
         return build_review(document.raw, mapper=mapper)
     request = document.raw.get("request")

@@ -12,14 +12,13 @@ from policyd.importers.checking import CheckedImport, checked
 from policyd.importers.kyverno.matching.autogen import generated_name
 from policyd.importers.model import Imported, ImportedDocument
 from policyd.importers.proof.files import TestFiles
-from policyd.importers.proof.given_values import substituted
+from policyd.importers.proof.kyverno_tests import substituted
 from policyd.importers.proof.rows import TestUnusable
 from policyd.importers.provenance import origin, provenance_of
+from policyd.importers.reads import mapper_of
 from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.kinds.definitions import definitions_among
-from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.versions import KubernetesVersion
 
@@ -44,8 +43,7 @@ class ImportIndex:
         self._documents = documents
         self._version = version
         self._converters = converters
-        defined = definitions_among(each.raw for each in documents)
-        self.mapper = BUILT_IN.with_definitions(defined)
+        self.mapper = mapper_of(documents)
         self._by_file: dict[str, list[CheckedImport]] = {}
         for each in imports:
             file = os.path.realpath(each.imported.source.file)
@@ -132,7 +130,8 @@ class ImportedBefore:
 
         def policy(name: str, values: JSONObject) -> CheckedImport | None:
             one = _only(meant, name) or _only(self._imports, name)
-            if one is not None and _reads(one) and any(map(_stands_in, values)):
+            stands_in = any(each.partition(".")[0] != "request" for each in values)
+            if one is not None and stands_in and _reads(one):
                 raise TestUnusable(
                     "its values stand for objects that the policy reads: `policyd import --verify` "
                     "runs it with the policy of Kyverno"
@@ -159,10 +158,6 @@ def _reads(one: CheckedImport) -> bool:
     """Whether a policy uses objects that Kyverno would get from the cluster."""
     specs = [each.raw["spec"] for each in one.imported.documents]
     return any(spec.get("reads") or "namespaceObject" in json.dumps(spec) for spec in specs)
-
-
-def _stands_in(name: str) -> bool:
-    return name.partition(".")[0] != "request"
 
 
 def _only(imports: Iterable[CheckedImport], name: str) -> CheckedImport | None:

@@ -5,6 +5,7 @@ The fields are the ones of ``Test`` of cli.kyverno.io/v1alpha1, with the depreca
 ``variables``, and in results ``status``, ``resource``, ``namespace`` and ``patchedResource``.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -152,6 +153,7 @@ _VALUES = frozenset(
     }
 )  # fmt: skip
 _CLUSTER = ("paramResources", "clusterResources", "targetResources")
+_FETCHED = frozenset(("apiCall", "globalReference"))
 _REQUEST = "request."
 _DATA = ".data."
 
@@ -174,12 +176,10 @@ class TestValues:
                 name = string_at(policy, "name").rpartition("/")[2]
                 if name != result.policy.rpartition("/")[2]:
                     continue
-                for rule in objects(policy.get("rules"), "rules"):
-                    if rule.get("name") in result.rules:
-                        found |= object_at(rule, "values")
-                for one in objects(policy.get("resources"), "resources"):
-                    if one.get("name") == resource:
-                        found |= object_at(one, "values")
+                for field, names in (("rules", result.rules), ("resources", (resource,))):
+                    for one in objects(policy.get(field), field):
+                        if one.get("name") in names:
+                            found |= object_at(one, "values")
         return found
 
     def namespaces(self) -> dict[str, JSONObject]:
@@ -245,12 +245,56 @@ def request_fields(values: JSONObject) -> JSONObject:
         if name == "request" and isinstance(value, dict):
             fields |= value
         elif name.startswith(_REQUEST):
-            *above, last = name.removeprefix(_REQUEST).split(".")
-            holder = fields
-            for part in above:
-                holder = holder.setdefault(part, {})
-            holder[last] = value
+            _set(fields, name.removeprefix(_REQUEST), value)
     return fields
+
+
+def _set(fields: JSONObject, path: str, value: JSON) -> None:
+    """Set the field at a dotted path."""
+    *above, last = path.split(".")
+    for part in above:
+        if not isinstance(fields.get(part), dict):
+            fields[part] = {}
+        fields = fields[part]
+    fields[last] = value
+
+
+def substituted(policy: JSON, values: JSONObject) -> JSON:
+    """Return a policy in which variables with these values stand in place of what it would get from
+    the cluster by calls and references of the same names.
+    """
+    if isinstance(policy, list):
+        return [substituted(each, values) for each in policy]
+    if not isinstance(policy, dict):
+        return policy
+    name = policy.get("name")
+    if isinstance(name, str) and _FETCHED & policy.keys():
+        found = [*_values_of(name, values)]
+        if found:
+            return {"name": name, "variable": {"value": found[-1]}}
+    return {key: substituted(each, values) for key, each in policy.items()}
+
+
+def _values_of(name: str, values: JSONObject) -> Iterator[JSON]:
+    """Yield the values of a variable, the last of which has all the fields that are given."""
+    fields: JSONObject = {}
+    for key, value in values.items():
+        if key == name:
+            yield _decoded(value)
+        elif key.startswith(f"{name}."):
+            _set(fields, key.removeprefix(f"{name}."), value)
+            yield fields
+
+
+def _decoded(value: JSON) -> JSON:
+    """Return the list or number that a string such as ``["a"]`` or ``1`` stands for to operators of
+    Kyverno.
+    """
+    try:
+        found = json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+    return value if isinstance(found, bool | None) else found
 
 
 def config_maps(values: JSONObject, source: Document) -> list[JSONObject]:

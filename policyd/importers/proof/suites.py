@@ -9,9 +9,8 @@ from dataclasses import astuple
 from policyd._core.match.labels import NAMESPACE_NAME
 from policyd.admission.lookups.authorizer import StaticAuthorizer
 from policyd.importers.checking import CheckedImport
-from policyd.importers.model import Imported
 from policyd.importers.proof.rows import Proof, ProofRequest
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSONObject
 from policyd.offline.suite_policies import SuitePolicies
 from policyd.policy.suite.observed import observed
 from policyd.policy.suite.reviews import DEFAULT_USER, build_review
@@ -43,6 +42,7 @@ def suite_of(one: CheckedImport, proofs: Sequence[Proof], files: Sequence[str]) 
         cases.append(case)
     if not cases:
         return {}
+    authorizes = any("authorizer." in json.dumps(each.raw) for each in one.imported.documents)
     return {
         "apiVersion": "policyd.dev/v1",
         "kind": "PolicyTest",
@@ -51,14 +51,9 @@ def suite_of(one: CheckedImport, proofs: Sequence[Proof], files: Sequence[str]) 
         # The tests of the source were written for objects without the API server's defaults.
         "defaults": False,
         # Nor does a test give its users permissions.
-        **({"authorizer": []} if _authorizes(one.imported) else {}),
+        **({"authorizer": []} if authorizes else {}),
         "cases": cases,
     }
-
-
-def _authorizes(imported: Imported) -> bool:
-    """Whether an expression may query the authorizer."""
-    return any("authorizer." in json.dumps(each.raw) for each in imported.documents)
 
 
 def _grouped(proofs: Sequence[Proof]) -> Iterator[list[Proof]]:
@@ -84,27 +79,14 @@ def _case(
     case |= _namespaces(trial, request.get("namespace", ""))
     if answer.patch:
         sent = {**trial.review, "request": {**request, "object": answer.object}}
-        if not _same(admit(sent, ("mutate",)).object, answer.object):
+        if admit(sent, ("mutate",)).object != answer.object:
             case["idempotent"] = False
-    for name, objects in _by_use(trial, read):
-        if objects:
-            case[name] = objects
+    held = (*trial.params, *trial.namespaces)
+    reads = [each for each in held if (each.get("apiVersion"), each.get("kind")) in read]
+    params = [each for each in trial.params if each not in reads]
+    case |= {name: each for name, each in (("params", params), ("reads", reads)) if each}
     case["expect"] = observed(answer)
     return case
-
-
-def _by_use(
-    trial: ProofRequest, read: frozenset[tuple[str, str]]
-) -> Iterator[tuple[str, list[JSONObject]]]:
-    """Yield the objects of a cluster: the params, and the objects of the kinds that are
-    ``read``.
-    """
-
-    def reads(each: JSONObject) -> bool:
-        return (each.get("apiVersion"), each.get("kind")) in read
-
-    yield "params", [each for each in trial.params if not reads(each)]
-    yield "reads", [*filter(reads, (*trial.params, *trial.namespaces))]
 
 
 def _name(group: Sequence[Proof]) -> str:
@@ -135,13 +117,9 @@ def _request(request: JSONObject) -> JSONObject:
         found["namespace"] = ""  # of a kind that only a definition says to be cluster-scoped
     if obj is not None:
         found["object"] = obj
-    if old is not None and not _same(old, obj):
+    if old is not None and old != obj:
         found["oldObject"] = old
     return found
-
-
-def _same(one: JSON, other: JSON) -> bool:
-    return bool(one == other)
 
 
 def _namespaces(trial: ProofRequest, name: str) -> JSONObject:

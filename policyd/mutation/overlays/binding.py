@@ -20,13 +20,12 @@ from policyd._core.plan.overlay import (
     RemovalChange,
     StringChange,
     WholeListChange,
-    key_in,
-    settled,
 )
 from policyd._core.plan.overlay_run import OverlayChange, OverlayScope
 from policyd._core.schema.decode import DecodeError, decode
-from policyd._core.schema.list_items import MergeError
+from policyd._core.schema.list_items import MergeError, item_key
 from policyd._core.schema.types import Field, Relation, Scalar, SchemaType
+from policyd._core.values.overlay_json import without_nulls
 from policyd.json_types import FieldPath
 from policyd.mutation.overlays.directives import APPEND, PREPEND, REPLACE
 from policyd.mutation.overlays.tree import (
@@ -77,16 +76,14 @@ def bind(
 
 @dataclass(slots=True)
 class Binder:
-    """Turns nodes into changes of a ``root``. ``native``: constants are printed as its Go type
-    prints them.
-    """
+    """Turns nodes into changes of a ``root``. ``native``: prints constants as its Go type does."""
 
     root: SchemaType
     native: bool
     faults: list[Fault] = field(default_factory=list)
 
     def change(self, node: OverlayNode, at: Field, where: str) -> OverlayChange:
-        """Return the change that a node makes; ``where`` is for messages about requests."""
+        """Return the change of a node; ``where`` is for messages about requests."""
         match node:
             case Template():
                 return self._template(node, at.type, where)
@@ -115,15 +112,15 @@ class Binder:
         self.faults.append(Fault(path, f"expected {expectation(wanted)}, got {found}", hint))
 
     def constant(self, value: object, at: Field, path: FieldPath) -> OverlayChange:
-        """Return a value without expressions as the API server stores it, so that it compares
-        equal to the stored one.
+        """Return a value without expressions as the API server stores it, so that both compare
+        equal.
         """
         if self.native:
             try:
                 value = decode(value, None, at, convert=True)
             except DecodeError as error:
                 self.faults.append(Fault(path, f"Invalid value: {error}"))
-        return FixedChange(settled(value))
+        return FixedChange(without_nulls(value))
 
     def _template(self, node: Template, wanted: SchemaType, where: str) -> OverlayChange:
         first, *more = node.parts
@@ -158,7 +155,7 @@ class Binder:
         return MapChange(names, changes, added, empty=node.empty)
 
     def _unknown(self, path: FieldPath, name: str, kind: SchemaType) -> Fault:
-        # Only for what is misspelled.
+        # Only for misspelled names.
         from policyd.mutation.schemas.unknown_fields import field_hint
 
         hint = field_hint(name, kind, self.root)
@@ -183,7 +180,7 @@ def _list(binder: Binder, node: List, at: Field, where: str) -> OverlayChange:
 
 
 def _whole(binder: Binder, node: List, at: Field, where: str) -> OverlayChange:
-    """Bind a list that replaces the one in the object."""
+    """Bind a list that replaces the object's list."""
     kind = at.type
     assert kind.item is not None
     changes, faults = [], len(binder.faults)
@@ -276,7 +273,7 @@ class _Keyed:
         if any(_computed(node) for node in keys.values()):
             return None
         try:
-            key = key_in({name: written_value(node) for name, node in keys.items()}, self.kind)
+            key = item_key({name: written_value(node) for name, node in keys.items()}, self.kind)
         except MergeError as error:
             self._report(path, f"Invalid value: {error}")
             return None
@@ -300,7 +297,7 @@ class _Keyed:
 
 
 def _set(binder: Binder, node: List, kind: SchemaType, item: Field, where: str) -> OverlayChange:
-    """Bind a list of scalars that are their own keys: missing items are added."""
+    """Bind a list of scalars that are their own keys: adds missing items."""
     items: list[ItemChange] = []
     seen: set[Any] = set()
     for index, each in enumerate(node.items):
@@ -310,7 +307,7 @@ def _set(binder: Binder, node: List, kind: SchemaType, item: Field, where: str) 
             binder.unfit(each.path, item.type, "what cannot be an item of a set")
             continue
         change = binder.change(each, item, f"{where}[{index}]")
-        key = key_in(each.value, kind) if isinstance(each, OverlayLeaf) else None
+        key = item_key(each.value, kind) if isinstance(each, OverlayLeaf) else None
         if key is not None and key in seen:
             binder.faults.append(Fault(each.path, "two items are the same", "remove one of them"))
         seen.add(key)
@@ -321,7 +318,7 @@ def _set(binder: Binder, node: List, kind: SchemaType, item: Field, where: str) 
 def _conditioned(
     binder: Binder, node: List, kind: SchemaType, item: Field, where: str
 ) -> OverlayChange:
-    """Bind a list without keys: items that match the conditions are changed in place."""
+    """Bind a list without keys: changes items that match the conditions in place."""
     found = []
     for index, each in enumerate(node.items):
         scope = conditions(each)
@@ -339,7 +336,7 @@ def _kept(node: OverlayNode) -> OverlayNode:
 
 
 def _only_values(binder: Binder, node: OverlayNode) -> None:
-    """Report marks in new items: there is nothing in the object to match."""
+    """Report marks in new items, which have no counterpart in the object to match."""
     if isinstance(node, Map):
         if node.condition is not None:
             binder.faults.append(Fault(node.path, _NEW, "write conditions beside the list"))

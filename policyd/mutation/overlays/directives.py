@@ -1,5 +1,5 @@
-"""The directives of strategic merge patches: those that an overlay has, and what to write in place
-of the others.
+"""The directives of strategic merge patches: those that overlays support, and replacements for the
+others.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ _OTHERS = {
 
 
 def directive_of(item: Any) -> str:
-    """Return the directive of a list that one of its items is; empty for any other item."""
+    """Return the list directive that an item is; empty for any other item."""
     if isinstance(item, dict) and item.keys() == {DIRECTIVE}:
         found = item[DIRECTIVE]
         return found if found in DIRECTIVES else ""
@@ -29,7 +29,7 @@ def directive_of(item: Any) -> str:
 
 
 def unknown_key(key: str, at: FieldPath) -> Fault | None:
-    """Return the fault of a key that begins as directives do; None if it is none."""
+    """Return the fault of a key that begins like a directive; None for all other keys."""
     if not key.startswith("$") or key == DIRECTIVE:
         return None
     of_list = "- $patch: append, prepend or replace as an item of a list"
@@ -39,7 +39,7 @@ def unknown_key(key: str, at: FieldPath) -> Fault | None:
 
 
 def wrong_value(value: Any, at: FieldPath) -> Fault | None:
-    """Return the fault of a ``$patch`` beside other keys that is not ``delete``; None for that."""
+    """Return the fault of a ``$patch`` beside other keys; None for ``delete``."""
     if value == DELETE:
         return None
     holder = at[-2] if len(at) > 1 else ""
@@ -56,8 +56,8 @@ def wrong_value(value: Any, at: FieldPath) -> Fault | None:
 
 
 def wrong_item(item: Any, at: FieldPath) -> Fault | None:
-    """Return the fault of an item that is nothing but a ``$patch`` of another value; None for an
-    item that is none, and for ``delete``, which lacks its key.
+    """Return the fault of an item that consists of a ``$patch`` with an unknown value; None for all
+    other items, and for ``delete``, which lacks its key.
     """
     if not isinstance(item, dict) or item.keys() != {DIRECTIVE} or directive_of(item):
         return None

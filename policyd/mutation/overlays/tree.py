@@ -1,4 +1,4 @@
-"""Read an overlay once: take the marks off the keys, compile ``${...}`` and turn conditions into
+"""Read an overlay once: split the marks from the keys, compile ``${...}`` and turn conditions into
 patterns. Knows no schemas or kinds.
 """
 
@@ -25,7 +25,7 @@ from policyd.pattern.marks import Mark, UnknownMark, split, split_if_known
 
 MAX_DEPTH = 100  # levels of an overlay; Kubernetes' own kinds have about twenty
 _CONDITION = re.compile(r"\(.+\)")
-# Kyverno's variables, which would be plain strings here; not the braces of other templates.
+# Kyverno's variables, which would be plain strings here; not braces of other templates.
 _FOREIGN = re.compile(
     r"\{\{-?\s*(?:@|(?:request|element|elementIndex|images|target|serviceAccount\w*)\b)"
     r"|\$\((?:object|oldObject|request|params|variables)\b"
@@ -64,7 +64,7 @@ class OverlayLeaf:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A string with expressions; ``type`` is the type of an expression that is the whole string."""
+    """A string with expressions; ``type`` is the type of an expression that fills the string."""
 
     parts: tuple[str | OverlayExpression, ...]
     path: FieldPath
@@ -129,8 +129,8 @@ def conditions(node: OverlayNode, at: tuple[str, ...] = ()) -> Conditions:
 
 
 def global_conditions(value: Any) -> Any:
-    """Return the part of an overlay that is a condition of all of it, else None: the keys marked
-    with <, their parents, and the conditions beside them.
+    """Return the part of an overlay that is a condition of the whole: the keys marked with <, their
+    parents, and the conditions beside them; else None.
     """
     if isinstance(value, list):
         items = [found for item in value if (found := global_conditions(item)) is not None]
@@ -159,7 +159,7 @@ def too_deep(value: Any) -> bool:
 
 def expressions_in(value: Any, path: FieldPath) -> Iterator[tuple[FieldPath, str, int, int]]:
     """Yield the expressions that ``OverlayReader`` compiles: path, string, start and end offset
-    within the string. A string that cannot be read has none.
+    within the string. Unreadable strings yield none.
     """
     if isinstance(value, dict):
         for key, below in value.items():
@@ -262,7 +262,7 @@ class OverlayReader:
         return fault is None
 
     def _no_conditions(self, node: OverlayNode) -> None:
-        """Report conditions inside an added value: no existing object is there to check."""
+        """Report conditions inside an added value, where there is no object to check."""
         if isinstance(node, Map):
             if node.condition is not None or node.deleted:
                 message = "a condition inside of +(...) has nothing to look at"

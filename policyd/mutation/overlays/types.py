@@ -80,7 +80,7 @@ def in_words(value: object) -> str:
 
 
 def misfit_hint(value: object, wanted: SchemaType) -> str:
-    """Return what to write in place of a value that does not fit; empty if nothing is close."""
+    """Return a replacement for a value that does not fit; empty if nothing is close."""
     if wanted.scalar == Scalar.STRING and isinstance(value, bool | int | float):
         return UNQUOTED
     if wanted.scalar in (Scalar.BOOLEAN, Scalar.NUMERIC):

@@ -17,8 +17,8 @@ _RANGES = {
     "01": ("month", 1, 12), "15": ("hour", 0, 23), "04": ("minute", 0, 59), "05": ("second", 0, 59)
 }  # fmt: skip
 _DIGITS = frozenset("0123456789")
-# The calendar repeats after 400 years: years are shifted by that towards the middle of Python's
-# range, 1 to 9999, so that offsets work at both ends.
+# The calendar repeats after 400 years: years shift by 400 towards the middle of Python's range, 1
+# to 9999, so that offsets work at both ends.
 _CYCLE = 400
 _MIDDLE = 5000
 

@@ -91,7 +91,7 @@ def time(value: object) -> object:
 
 
 def micro_time(value: object) -> object:
-    """``metav1.MicroTime``: the same with six fractional digits of the second."""
+    """``metav1.MicroTime``: RFC 3339 in UTC with six fractional digits of the second."""
     return None if value is None else go_times.micros_text(text_of(value))
 
 
@@ -101,7 +101,7 @@ def text_of(value: object) -> str:
     return value
 
 
-# By Go type. Types with their own decoder that are missing here accept any JSON.
+# By Go type. Types with their own decoder that are not listed accept any JSON.
 LEAVES: dict[str, LeafConverter] = {
     "resource.Quantity": quantity,
     "intstr.IntOrString": int_or_string,

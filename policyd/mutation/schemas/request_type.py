@@ -1,4 +1,4 @@
-"""The Go type of ``request`` (k8s.io/api admission/v1), of which no API server has a schema.
+"""The Go type of ``request`` (k8s.io/api admission/v1), for which no API server has a schema.
 ``options`` are JSON in Go too.
 """
 

@@ -3,7 +3,7 @@
     schemas = Schemas.builtin().with_crds(documents)
     schemas.lookup("apps", "v1", "Deployment")      # a KindSchema, or None
 
-``type_builder`` builds the types; no merging and no decoding here.
+``type_builder`` builds the types; this module neither merges nor decodes.
 """
 
 import functools
@@ -38,7 +38,7 @@ class Gvk(NamedTuple):
 
     @classmethod
     def of_object(cls, value: JSON) -> "Gvk":
-        """Return the kind that an object names; of any other value one that does not exist."""
+        """Return the kind that an object names; for any other value, a kind that does not exist."""
         given = value if isinstance(value, dict) else {}
         return cls.of(given.get("apiVersion"), given.get("kind"))
 
@@ -58,7 +58,7 @@ class Gvk(NamedTuple):
         return f"{self.api_version} {self.kind}"
 
 
-# The kind of objects of which only the metadata is known: it is the same for every kind.
+# The kind of objects with known metadata only, which is the same for every kind.
 ANY_KIND = Gvk("*", "*", "*")
 
 
@@ -68,7 +68,7 @@ class KindSchema:
 
     ``root`` is its type; ``native``: it has a Go type, so results must decode; ``mergeable``:
     ApplyConfiguration supports it (not kinds that only subresources have). ``structural`` is the
-    part of a custom resource's schema that its defaults follow from.
+    part of a custom resource's schema that determines its defaults.
     """
 
     gvk: Gvk
@@ -103,7 +103,7 @@ class Target:
 
 @dataclass(eq=False, repr=False)
 class Schemas:
-    """Kinds by group, version and kind, as a Kubernetes version has them. Immutable: ``with_crds``
+    """The kinds of a Kubernetes version by group, version and kind. Immutable: ``with_crds``
     returns a new object.
     """
 
@@ -117,7 +117,7 @@ class Schemas:
 
     @classmethod
     def builtin(cls, version: KubernetesVersion = NEWEST) -> "Schemas":
-        """Return the kinds of Kubernetes itself, read at first use."""
+        """Return Kubernetes' own kinds, read at first use."""
         return cls(builtin_table(version), {}, frozenset(), version)
 
     def with_crds(self, documents: Iterable[JSONObject]) -> "Schemas":
@@ -143,18 +143,18 @@ class Schemas:
         return KindSchema(ANY_KIND, root, native=False, mergeable=False)
 
     def go_type(self, gvk: tuple[str, str, str]) -> Field | None:
-        """Return the Go type of a kind, or of ``request`` (``REQUEST_KIND``); None: it has none."""
+        """Return the Go type of a kind or of ``request`` (``REQUEST_KIND``), or None."""
         if gvk == REQUEST_KIND:
             return request_type()
         found = self.lookup(*gvk)
         return found.root if found is not None and found.native else None
 
     def target(self, gvk: tuple[str, str, str]) -> Target:
-        """Return what mutators need to know about the kind of their object."""
+        """Return the data that mutators need about the kind of their object."""
         target = self._targets.get(gvk)
         if target is None:
             target = Target(Gvk(*gvk), self.lookup(*gvk), self)
-            if target.schema is not None:  # so that there are no more than kinds
+            if target.schema is not None:  # so that there is at most one per kind
                 self._targets[gvk] = target
         return target
 
@@ -164,7 +164,7 @@ class Schemas:
         return found is not None and found.mergeable
 
     def list_keys(self, gvk: tuple[str, str, str]) -> ListKeys | None:
-        """Return ``KindSchema.list_keys`` of that kind, None if unknown."""
+        """Return ``KindSchema.list_keys`` of the kind; None if unknown."""
         found = self.lookup(*gvk)
         return found.list_keys if found is not None else None
 
@@ -175,7 +175,7 @@ class Schemas:
 
 
 def field_below(field: Field, part: str) -> Field | None:
-    """Return the schema of a member of a map, or of an item of a list; None if there is none."""
+    """Return the schema of a map's member or a list's item, or None."""
     kind = field.type
     return kind.item if kind.is_list else kind.fields.get(part, kind.extra)
 
@@ -236,13 +236,13 @@ def custom_kinds(document: JSONObject, table: Table) -> Iterable[KindSchema]:
 
 
 def outline(schema: JSONObject) -> JSONObject:
-    """Return what defaults follow from in a structural schema: no descriptions, no rules."""
+    """Return the part of a structural schema that determines defaults, without descriptions."""
     kept: JSONObject = {word: schema[word] for word in ("default", "nullable") if word in schema}
     return {**kept, **_inner(schema, outline)}
 
 
 def _inner(schema: JSONObject, change: Callable[[JSONObject], JSONObject]) -> JSONObject:
-    """Return the schemas inside of a schema, changed, under their keywords."""
+    """Return the schemas inside a schema, changed, under their keywords."""
     found: JSONObject = {
         word: change(schema[word])
         for word in ("items", "additionalProperties")

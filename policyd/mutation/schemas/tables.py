@@ -1,7 +1,7 @@
 """The files of built-in schemas: one for each supported Kubernetes version. Builds no types.
 
-``tools/make_schemas.py`` describes and writes them. The file of the default version is whole, the
-files of other versions hold the differences from it.
+``tools/make_schemas.py`` describes and writes them. The file of the default version is complete;
+the files of other versions have the differences from it.
 """
 
 import gzip

@@ -1,7 +1,7 @@
 """Build types from OpenAPI schemas, as the API server does for server-side apply.
 
-The rules are the ones of kube-openapi, pkg/schemaconv: a list without a list type is atomic, a
-schema without a type allows any value, unknown fields need additionalProperties or
+The rules are from kube-openapi, pkg/schemaconv: a list without a list type is atomic, a schema
+without a type allows any value, unknown fields need additionalProperties or
 preserve-unknown-fields.
 """
 
@@ -37,7 +37,7 @@ TYPE_ATTRIBUTES = (
 
 
 class Builder:
-    """Builds types from OpenAPI schemas; named ones only once, because they refer to each other.
+    """Builds types from OpenAPI schemas; named types only once, because they refer to each other.
 
     ``definition`` returns the schema of a ``$ref``.
     """

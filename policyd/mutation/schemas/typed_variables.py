@@ -1,5 +1,5 @@
-"""Which variables hold Go's values for an expression that belongs to no policy, such as one of a
-webhook's matchConditions.
+"""Which variables hold Go values for an expression outside of policies, such as a webhook's
+matchCondition.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ _OBJECTS = ("object", "oldObject", "params")  # of the kinds that they name
 
 
 def typed_variables(variables: Mapping[str, Any], version: KubernetesVersion) -> object:
-    """Return the ``typing`` of ``Program.evaluate_with_cost``; None: all variables are JSON."""
+    """Return the ``typing`` for ``Program.evaluate_with_cost``; None: all variables are JSON."""
     if not version.has(TYPED_VALUES):
         return None
     given = {name: value for name, value in variables.items() if isinstance(value, dict)}

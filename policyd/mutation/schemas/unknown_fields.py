@@ -1,22 +1,22 @@
-"""What to write in place of a field that a type of a schema does not have."""
+"""Hints for a field that a schema type does not have."""
 
 from policyd._core.schema.types import SchemaType
 from policyd.bounded_text import few
 from policyd.near_names import did_you_mean
 
 _MANY = 15  # fields; a longer list in a hint is unreadable
-_DEEPEST, _WIDEST = 8, 5000  # levels and fields that are looked at for one of that name
-_MOST_HOMES = 3  # types with a field of that name; more of them say nothing
-_ALIKE = 0.85  # of names of which one is the other misspelt, whatever else has that name
+_DEEPEST, _WIDEST = 8, 5000  # levels and fields that are searched for the name
+_MOST_HOMES = 3  # types with a field of that name; more would say nothing
+_ALIKE = 0.85  # similarity of a name and its misspelling, whatever else has that name
 _METADATA = frozenset({"labels", "annotations"})
 _TEMPLATES = ("template", "jobTemplate")
-# Nobody writes the status; the other containers have the fields of containers; the claim of an
+# Nobody writes the status; other kinds of containers have the fields of containers; the claim of an
 # ephemeral volume is a separate object.
 _LEFT_OUT = frozenset({"status", "initContainers", "ephemeralContainers", "ephemeral"})
 
 
 def field_hint(name: str, kind: SchemaType, root: SchemaType) -> str:
-    """Return a hint for a field that a type lacks; it may be one further down, or elsewhere below
+    """Return a hint for a field that a type lacks: a field further down, or elsewhere below
     ``root``, the type of the object.
     """
     known = sorted(kind.fields)
@@ -37,8 +37,8 @@ def field_hint(name: str, kind: SchemaType, root: SchemaType) -> str:
 
 
 def _home(name: str, kind: SchemaType, left_out: frozenset[str]) -> str:
-    """Return the field that has a field of this name, fields of a Pod's template and its
-    containers first: ``securityContext``, ``containers[]``.
+    """Return the field that has a subfield of this name, looking first in a Pod's template and its
+    containers: ``securityContext``, ``containers[]``.
     """
     level, looked = [("", kind)], 0
     for _ in range(_DEEPEST):

@@ -1,4 +1,4 @@
-"""Prometheus: a Recorder that counts, and a collector that hands the counts over at each scrape.
+"""Prometheus: a Recorder that counts, and a collector that returns the counts at each scrape.
 
 The names of metrics are API (docs/reference/metrics.md).
 """

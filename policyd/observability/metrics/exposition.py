@@ -34,10 +34,10 @@ _FORMS: Mapping[str, Callable[..., Any]] = {
 
 class MetricRow(NamedTuple):
     """A row of ``metrics.json``: a metric (a counter without the ending _total) and its labels.
-    ``values`` returns its values by their labels, or its one value; None: it is not shown.
+    ``values`` returns its values by label, or its only value; None hides it.
 
-    ``optional``: it is not shown without any series. ``later``: it has series of each policy, so
-    another thread makes them; ``values`` reads only what a Scrape took.
+    ``optional``: hidden without any series. ``later``: it has series for each policy, so another
+    thread makes them; ``values`` reads only the Scrape.
     """
 
     name: str
@@ -49,7 +49,7 @@ class MetricRow(NamedTuple):
     later: bool = False
 
     def families(self, scrape: Scrape) -> Iterator[Metric]:
-        """Yield the metric, if it is shown."""
+        """Yield the metric unless it is hidden."""
         found = self.values(scrape)
         if found is None or (self.optional and not found):
             return
@@ -69,8 +69,8 @@ class MetricRow(NamedTuple):
 
 
 def _read() -> list[MetricRow]:
-    """Return the table. ``from``: the attribute of a Scrape with the values, or ``A.*.B``: the
-    attribute B of each of them; ``by``: the function of a module of this package that returns them.
+    """Return the table. ``from`` names the attribute of a Scrape with the values, or with ``A.*.B``
+    the attribute B of each item of A; ``by`` names the function in this package that returns them.
     """
     rows = json.loads(Path(__file__).with_name("metrics.json").read_bytes())
     for row in rows:
@@ -95,11 +95,11 @@ def _attribute(source: str) -> Callable[[Scrape], Any]:
 
 @dataclass(eq=False)
 class Exposition:
-    """Everything that ``/metrics`` shows, gathered from its owners when it is requested.
+    """Everything that ``/metrics`` shows, gathered at each request.
 
-    ``certificate_expiry`` gives a Unix time, or None without a certificate; ``watches`` whether
-    each watch works; ``log_lines_lost`` how many could not be written; ``caches`` what is kept of
-    the cluster, ``reads`` the state of each kind that policies read.
+    ``certificate_expiry`` returns a Unix time, or None without a certificate; ``watches`` whether
+    each watch works; ``log_lines_lost`` the number of lost lines; ``caches`` the state of each
+    cache of the cluster, ``reads`` the state of each kind that policies read.
     """
 
     recorder: PrometheusRecorder
@@ -118,8 +118,8 @@ class Exposition:
     )
 
     def prepare(self, accept: str) -> Render:
-        """Return what writes the body of a scrape and its Content-Type: OpenMetrics if accepted,
-        else Prometheus.
+        """Return a function that returns the body of a scrape and its Content-Type: OpenMetrics if
+        accepted, else Prometheus.
         """
         encode, content_type = choose_encoder(accept)
         parts = self._parts()

@@ -1,4 +1,4 @@
-"""The Recorder that counts: on the request path nothing but integers is touched."""
+"""The Recorder that counts; on the request path it changes only integers."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -24,19 +24,19 @@ from policyd.policy.model.match import OPERATIONS
 from policyd.tls.handshakes import REFUSALS, Refusal
 
 WEBHOOKS = ("validate", "mutate")
-PHASES: tuple[Phase, ...] = ("decode", "queue", "match", "lookup", "evaluate", "patch", "encode")
+PHASES: tuple[Phase, ...] = get_args(Phase)
 QUESTIONS: tuple[LookupKind, ...] = get_args(LookupKind)
-LOOKUP_RESULTS: tuple[LookupResult, ...] = ("success", "error", "timeout")
+LOOKUP_RESULTS: tuple[LookupResult, ...] = get_args(LookupResult)
 # Results of requests whose operation is known, and of those that were not evaluated.
 RESULTS: tuple[RequestResult, ...] = ("allowed", "denied", "error")
 UNREAD_RESULTS: tuple[RequestResult, ...] = ("shed", "bad_request", "error")
 CAPTURES = ("written", "dropped", "failed")
-# Of objects that controllers write; conflict: somebody else changed what policyd had written.
+# Results of writes by controllers; conflict: another client changed policyd's object.
 WRITES = ("success", "error", "conflict")
 EDITS = ("accepted", "refused", "error")
-SHED_REASONS: tuple[ShedReason, ...] = ("requests", "bytes", "stalled", "queue", "deadline")
+SHED_REASONS: tuple[ShedReason, ...] = get_args(ShedReason)
 
-# Log lines about rejected requests of one status in a minute, each about another client.
+# Log lines per minute about rejected requests of one status, each about another client.
 REJECTED_LINES = 5
 REJECTED_SECONDS = 60.0
 
@@ -70,19 +70,19 @@ EventListener = Callable[[AdmissionRequest, PolicyEvent], None]
 
 
 def _unknown() -> None:
-    """Nothing is known."""
+    """Return None: the state is not known."""
 
 
 def _report(message: str, trace: str) -> None:
-    """Report what could not be recorded where there is no log of policyd."""
+    """Report a failure to record something if there is no log of policyd."""
     logging.getLogger("policyd.recording").error("%s\n%s", message, trace)
 
 
 class PrometheusRecorder(Recorder):
-    """Counts events, and logs those that people need to see. All labels that are known exist from
-    the start: ``increase()`` does not see the first event of a series that begins with it.
+    """Counts events, and logs those that people need to see. All known labels exist from the start:
+    ``increase()`` misses the first event of a new series.
 
-    No method of a Recorder raises: ``errors`` counts what could not be recorded.
+    No method of a Recorder raises: ``errors`` counts failures.
     """
 
     def __init__(self, log: Log | None = None) -> None:
@@ -121,7 +121,7 @@ class PrometheusRecorder(Recorder):
         self.unauthenticated: dict[str, int] = {}
         # Outcomes of denials that are reported as Events; empty without --events.
         self.events: dict[str, int] = {}
-        # The counts of controllers, and their state; None without such a controller.
+        # The counts and the state of controllers; None without such a controller.
         self.registrations = dict.fromkeys(WRITES, 0)
         self.rotations = {"success": 0, "error": 0}
         self.leads: Callable[[], bool] | None = None
@@ -159,7 +159,7 @@ class PrometheusRecorder(Recorder):
 
     @unfailing("recorder")
     def captured(self, outcome: str) -> None:
-        """A request was recorded or not; called by the thread that records."""
+        """A request was captured or dropped; called by the capturing thread."""
         self.captures[outcome] += 1
 
     @unfailing("recorder")
@@ -192,8 +192,8 @@ class PrometheusRecorder(Recorder):
 
     @unfailing("recorder")
     def rejected(self, status: int, peer: str, path: str, reason: str) -> None:
-        """A request was answered with an error instead of a review: log some of them. Requests for
-        which there was no room have a line for each reason.
+        """A request was answered with an error instead of a review: log some of them. Requests that
+        were refused for lack of room have a line for each reason.
         """
         if self._log is None:
             return

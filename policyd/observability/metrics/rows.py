@@ -1,7 +1,7 @@
-"""The values of metrics that are no attribute of a Scrape: functions that ``metrics.json`` names.
+"""Functions, named in ``metrics.json``, for metrics that are not an attribute of a Scrape.
 
-Each is given a Scrape and returns the values by their labels (a tuple of several), or one value;
-None: there is no such metric.
+Each takes a Scrape and returns the values by label (or tuple of labels), or one value; None hides
+the metric.
 """
 
 import platform
@@ -20,7 +20,7 @@ KINDS = ("MutatingAdmissionPolicy", "Policy", "ValidatingAdmissionPolicy")
 MUTATING = ("MutatingAdmissionPolicy", "Policy")
 STATES = ("active", "quarantined")
 EXCEPTION_STATES = ("active", "expiring", "expired")
-# How long before its end an exception is expiring: a week to extend it or to correct the objects.
+# How long before its end an exception counts as expiring: a week to extend it or fix the objects.
 EXPIRING = timedelta(days=7)
 
 
@@ -49,7 +49,7 @@ def cost(scrape: Scrape) -> ByLabel:
 
 
 def policies(scrape: Scrape) -> ByTuple:
-    states = dict.fromkeys(product(STATES, KINDS), 0)  # a series that is absent alerts nobody
+    states = dict.fromkeys(product(STATES, KINDS), 0)  # alerts do not see missing series
     for policy in scrape.policies.policies:
         states[policy.state, policy.kind] += 1
     return {key: states[key] for key in sorted(states)}
@@ -73,7 +73,7 @@ def policy_set(scrape: Scrape) -> Mapping[str, str]:
 
 
 def exceptions(scrape: Scrape) -> ByLabel:
-    """The exceptions of Policies and the PolicyExceptions, as they are now."""
+    """The current exceptions of Policies, and the PolicyExceptions."""
     states, now = dict.fromkeys(EXCEPTION_STATES, 0), datetime.now(UTC)
     for ends in scrape.policies.exemption_ends:
         if ends is None or ends - now > EXPIRING:
@@ -121,7 +121,7 @@ def conflicts(scrape: Scrape) -> ByLabel:
 
 
 def _by_policy(counts: ByLabel, scrape: Scrape) -> ByLabel:
-    """The counts of policies, with those that may mutate and have not yet."""
+    """The counts of policies, including zero for those that have not mutated yet."""
     able = {each.name: 0 for each in scrape.policies.policies if each.kind in MUTATING}
     return dict(sorted((able | dict(counts)).items()))
 

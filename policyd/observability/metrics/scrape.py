@@ -1,4 +1,4 @@
-"""What metrics are made of at each scrape."""
+"""The data of a scrape."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ class CountedConnections(Protocol):
 
     @property
     def idle(self) -> int:
-        """How many connections have no request under way."""
+        """The number of connections without a request under way."""
 
 
 class CacheState(NamedTuple):
-    """A cache that follows the cluster: the seconds since it was last known to be current, and
-    how many objects are kept.
+    """A cache that follows the cluster: the seconds since it was last known to be current, and the
+    number of its objects.
     """
 
     staleness: float
@@ -34,9 +34,9 @@ class CacheState(NamedTuple):
 
 
 class ReadState(NamedTuple):
-    """The objects of one kind that policies read: how many objects are kept and the bytes that they
-    take, how many objects have an error instead of a key, the events so far, the seconds since all
-    that was last known to be current, and whether policies can read it.
+    """The objects of one kind that policies read: their number and bytes, the number with an error
+    instead of a key, the events so far, the seconds since the list was last known to be current,
+    and whether policies can read it.
     """
 
     objects: int
@@ -49,13 +49,12 @@ class ReadState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scrape:
-    """Everything that a metric may show, as it is at one moment.
+    """Everything that a metric may show, at one moment.
 
-    ``certificate_expiry`` is a Unix time, None without a certificate; ``serves_last_good`` says
-    whether the policies are a former process's (``--last-good``); ``watches`` says whether
-    each watch works, ``log_lines_lost`` how many lines could not be written; ``connections`` has
-    them by port, ``caches`` what is kept of the cluster, ``reads`` what of each kind that policies
-    read; ``bundles`` are the ConfigMaps that policies are read from.
+    ``certificate_expiry`` is a Unix time, None without a certificate; ``serves_last_good``: whether
+    the policies come from a former process (``--last-good``); ``watches``: whether each watch
+    works; ``log_lines_lost`` is the number of lost lines; ``connections`` are by port, ``caches``
+    by name, ``reads`` by kind; ``bundles`` are the ConfigMaps with policies.
     """
 
     recorder: PrometheusRecorder

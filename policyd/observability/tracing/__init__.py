@@ -1,6 +1,6 @@
-"""Traces of requests by OpenTelemetry (``serve --trace-sample``); see docs/observe/tracing.md.
+"""Traces of requests with OpenTelemetry (``serve --trace-sample``); see docs/observe/tracing.md.
 
-Only ``switch`` and ``wrappers`` are imported without that flag. A request takes these steps:
-``traced_requests`` decides whether it is traced, ``record`` collects what happens to it, ``export``
-queues the record after the response, and on the thread of the export ``spans`` makes spans of it.
+Only ``switch`` and ``wrappers`` are imported without that flag. ``traced_requests`` decides whether
+to trace a request, ``record`` collects its events, ``export`` queues the record after the response,
+and on the export thread ``spans`` converts it to spans.
 """

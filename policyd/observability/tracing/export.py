@@ -18,12 +18,12 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from policyd.observability.tracing.record import RequestTrace
 
-# Requests that wait for the thread, some KB each, and requests in one export.
+# Requests that may wait for the thread, some KB each, and requests in one export.
 MOST_WAITING = 1024
 BATCH = 64
-# Seconds that a request waits for others to be exported with.
+# Seconds that a request waits for others in the same export.
 DELAY = 1.0
-# Of an answer of the collector; that to an export is a few bytes.
+# Bytes of the collector's response, which normally has a few.
 ANSWER_BYTES = 4096
 _LOGGER = "opentelemetry"
 
@@ -68,28 +68,27 @@ class Export:
             self.on_lost("the queue is full", 1)
 
     def close(self, seconds: float) -> int:
-        """Export what waits, for at most ``seconds``; how many records are left."""
+        """Export waiting records for at most ``seconds``; return how many are left."""
         with self._wanted:
             self._closing = True
             self._wanted.notify()
         self._thread.join(seconds)
         logging.getLogger(_LOGGER).removeHandler(self._reason)
-        self.exporter.shutdown()  # ends waiting for another try
+        self.exporter.shutdown()  # ends the wait for a retry
         return len(self._waiting) + self.exporting
 
     def _run(self) -> None:
         while True:
             with self._wanted:
-                self._wanted.wait_for(self._is_due, self.delay)
+                self._wanted.wait_for(
+                    lambda: self._closing or len(self._waiting) >= BATCH, self.delay
+                )
                 batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
                 self.exporting = len(batch)
                 if not batch and self._closing:
                     return
             if batch:
                 self._export(batch)
-
-    def _is_due(self) -> bool:
-        return self._closing or len(self._waiting) >= BATCH
 
     def _export(self, batch: list[RequestTrace]) -> None:
         taken, self._reason.text = False, ""
@@ -101,7 +100,7 @@ class Export:
         self.exporting = 0
         self.counts["exported" if taken else "failed"] += len(batch)
         if not taken:
-            self.on_lost(f"the collector did not take them: {self._reason.text}", len(batch))
+            self.on_lost(f"the collector did not accept them: {self._reason.text}", len(batch))
 
 
 def exporter_to(endpoint: str) -> SpanExporter:
@@ -112,10 +111,12 @@ def exporter_to(endpoint: str) -> SpanExporter:
 
 
 class _BoundedSession(requests.Session):
-    """Reads little of an answer: a faulty collector must not fill the memory of a webhook."""
+    """Reads little of a response: a faulty collector must not fill the webhook's memory."""
 
     def request(self, method: str, url: str, **named: Any) -> requests.Response:  # type: ignore[override]
-        """Send a request; the answer has no body. A redirect is an error: nobody follows it."""
+        """Send a request and drop the response's body. A redirect, which is not followed, is an
+        error.
+        """
         response = super().request(method, url, **{**named, "stream": True})
         if response.is_redirect or 300 <= response.status_code < 400:
             response.close()
@@ -124,8 +125,8 @@ class _BoundedSession(requests.Session):
             )
         length = response.headers.get("Content-Length", "")
         short = length.isascii() and length.isdigit() and int(length) <= ANSWER_BYTES
-        # A short answer has arrived with its head, and its connection can be used again; one that
-        # comes byte by byte, or without an end, loses its connection.
+        # A short response arrives with its head, and its connection can be reused; a slow or
+        # endless response loses its connection.
         if not short or len(response.raw.read1(ANSWER_BYTES, False)) < int(length):
             response.close()
         return response

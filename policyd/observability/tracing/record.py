@@ -1,4 +1,4 @@
-"""What is recorded of a traced request: plain values, with times of ``perf_counter_ns``.
+"""The record of a traced request: plain values, with times of ``perf_counter_ns``.
 
 Never contents of objects, messages of policies, names of users or their extra: readers of traces
 may have no permission to read objects.
@@ -22,13 +22,13 @@ from policyd.observability.logs import Log
 from policyd.observability.metrics.recorder import PrometheusRecorder
 from policyd.observability.recording import unfailing
 
-# Of one request: what exceeds this is counted.
+# The limit for one request: what exceeds it is counted.
 MOST_EVENTS = 64
 # Strings that clients choose.
 MOST_CHARS = 256
 
 # The outcome of a traced request: dropped if the queue was full, failed if the collector did not
-# take it.
+# accept it.
 OUTCOMES = ("exported", "dropped", "failed")
 
 SpanAttributes = dict[str, str | int | bool | list[str]]
@@ -85,7 +85,7 @@ class RequestTrace:
         ended = time.perf_counter_ns()
         began = ended - nanoseconds
         if self.waited and self.intervals:
-            # ``nanoseconds`` is without the waiting: the phase began when the one before it ended.
+            # ``nanoseconds`` excludes waiting: the phase began when the previous one ended.
             phases = (each.ended for each in self.intervals if each.name.startswith("policyd."))
             began = min(began, max(phases, default=began))
         name = "receive" if phase == "queue" else phase
@@ -130,7 +130,7 @@ CURRENT: ContextVar[RequestTrace | None] = ContextVar("policyd.trace", default=N
 
 
 class TracingRecorder(PrometheusRecorder):
-    """Counts as without tracing, and records what happens to traced requests."""
+    """Also records the events of traced requests."""
 
     def __init__(self, log: Log | None = None) -> None:
         super().__init__(log)
@@ -191,5 +191,5 @@ class TracingRecorder(PrometheusRecorder):
 
 
 def _string(value: object) -> str:
-    """The value if it can be read, cut short, in a form that every encoder accepts."""
+    """The value as a short string that every encoder accepts."""
     return encodable(bounded(value, MOST_CHARS)) if isinstance(value, str) else ""

@@ -1,7 +1,7 @@
-"""Makes spans of a record: the request, and below it its phases and lookups.
+"""Converts a record to spans: the request, and below it its phases and lookups.
 
-Runs on the thread of the export. Names and attributes follow the semantic conventions of
-OpenTelemetry for HTTP servers; policyd's names begin with ``policyd.``.
+Runs on the export thread. Names and attributes follow OpenTelemetry's semantic conventions for HTTP
+servers; policyd's names begin with ``policyd.``.
 """
 
 import secrets

@@ -1,5 +1,5 @@
-"""Tracing as the settings want it. Without ``--trace-sample`` nothing is wrapped, so that tracing
-costs a request nothing, and no module of OpenTelemetry is imported.
+"""Creates the tracing that the settings request. Without ``--trace-sample`` nothing is wrapped, so
+that tracing costs nothing, and no module of OpenTelemetry is imported.
 """
 
 import os
@@ -21,7 +21,7 @@ _DISABLED = "OTEL_SDK_DISABLED"
 
 
 def tracing(settings: Settings, log: Log, environment: Mapping[str, str] = os.environ) -> Tracing:
-    """Tracing for a server. Raises ConfigError if it is wanted and cannot work."""
+    """Tracing for a server. Raises ConfigError if it is requested but cannot work."""
     sample = settings.trace_sample
     if not sample or environment.get(_DISABLED, "").strip().lower() == "true":
         return Tracing(PrometheusRecorder(log))
@@ -34,10 +34,10 @@ def tracing(settings: Settings, log: Log, environment: Mapping[str, str] = os.en
 
 
 def endpoint_of(flag: str, environment: Mapping[str, str]) -> str:
-    """The URL that traces are posted to: the flag's, else the one of the standard variables."""
+    """The URL for traces: from the flag, else from the standard variables."""
     if flag:
         return _with_path(flag)
-    endpoint = environment.get(_TRACES_ENDPOINT, "")  # as it is, by the specification
+    endpoint = environment.get(_TRACES_ENDPOINT, "")  # unchanged, as the specification requires
     if not endpoint and environment.get(_ENDPOINT):
         endpoint = _with_path(environment[_ENDPOINT])
     if not endpoint:

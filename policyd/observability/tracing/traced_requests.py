@@ -1,8 +1,8 @@
-"""Which requests are traced, and the wrappers that give a traced request its record.
+"""Decides which requests are traced; its wrappers give a traced request its record.
 
-The API server sends ``traceparent`` to webhooks when its own tracing is on: its sampled flag then
-decides, as with any parent-based sampler. Nothing here can fail a request: a header that cannot be
-read counts as missing.
+The API server sends ``traceparent`` to webhooks if its own tracing is on: its sampled flag then
+decides, as with any parent-based sampler. Nothing here can fail a request: an unreadable header
+counts as missing.
 """
 
 import secrets
@@ -35,15 +35,15 @@ from policyd.policy.model.suite import Webhook
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 # HTTP methods in the name of a span; the endpoints serve POST only.
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT")
-# Seconds between log lines about traces that are lost.
+# Seconds between log lines about lost traces.
 _LINES_SECONDS = 60.0
-# Seconds for the last export, if the collector takes so long. --grace may end the process before.
+# The longest time for the last export. --grace may end the process earlier.
 _FLUSH_SECONDS = 3.0
 
 
 class TracedRequests(Tracing):
-    """Traces the requests to the port of reviews. ``ratio`` is the part of the requests without
-    ``traceparent`` that are sampled; None: none of them.
+    """Traces the requests to the review port. ``ratio`` is the share of requests without
+    ``traceparent`` to sample; None: none.
     """
 
     def __init__(self, endpoint: str, ratio: float | None, log: Log) -> None:
@@ -88,7 +88,7 @@ class TracedRequests(Tracing):
         record.answered(response)
 
     def close(self) -> None:
-        """Export what is queued, for a limited time: at the end of the server."""
+        """Export the queue, for a limited time, when the server stops."""
         left = self._export.close(_FLUSH_SECONDS)
         if left:
             message = "the server stopped before these traces were exported"
@@ -149,9 +149,10 @@ class TracedRequests(Tracing):
             "network.protocol.version": scope["http_version"],
             "client.address": peer_of(scope),
         }
-        agent = _user_agent(scope["headers"])
+        agents = (value for name, value in scope["headers"] if name == b"user-agent")
+        agent = next(agents, b"")
         if agent:
-            record.attributes["user_agent.original"] = bounded(agent, MOST_CHARS)
+            record.attributes["user_agent.original"] = bounded(agent.decode("latin-1"), MOST_CHARS)
         self._export.add(record)
 
     def _lost(self, why: str, count: int) -> None:
@@ -191,7 +192,7 @@ class _TracedEvaluator(ReviewEvaluator):
         return response
 
     async def later(self, call: ReviewCall) -> AdmissionResponse:
-        """Evaluate a call, and wait for what it needs."""
+        """Evaluate a call, and wait for its lookups."""
         record = CURRENT.get()
         if record is None:
             return await self._inner.later(call)
@@ -223,8 +224,3 @@ def route_of(path: str) -> str:
     if rest.startswith("policy/"):
         return f"/{webhook}/policy/{{name}}"
     return path if rest in ("fail", "ignore") or path == f"/{webhook}" else ""
-
-
-def _user_agent(headers: Iterable[tuple[bytes, bytes]]) -> str:
-    found = (value for name, value in headers if name == b"user-agent")
-    return next(found, b"").decode("latin-1")

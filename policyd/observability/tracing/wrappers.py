@@ -1,4 +1,4 @@
-"""What a server wraps for tracing: here nothing; ``traced_requests`` does."""
+"""The hooks of a server for tracing; here they do nothing, ``traced_requests`` overrides them."""
 
 from collections.abc import Awaitable, Callable
 
@@ -10,8 +10,8 @@ ASGIApp = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
 
 
 class Tracing:
-    """The hooks of a server for tracing: they do nothing, unless a subclass does. ``recorder``
-    counts requests, and the outcomes of traces.
+    """Hooks that do nothing unless a subclass overrides them. ``recorder`` counts requests, and the
+    outcomes of traces.
     """
 
     def __init__(self, recorder: PrometheusRecorder) -> None:
@@ -22,8 +22,8 @@ class Tracing:
         return app
 
     def evaluator(self, evaluator: ReviewEvaluator) -> ReviewEvaluator:
-        """Return what evaluates requests."""
+        """Return the evaluator of requests."""
         return evaluator
 
     def close(self) -> None:
-        """Export what is queued, for a limited time: at the end of the server."""
+        """Export the queue, for a limited time, when the server stops."""

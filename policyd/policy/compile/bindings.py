@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from policyd.errors import Problem
 from policyd.policy.model.findings import FormProblem
-from policyd.policy.model.kinds import AnyBinding
+from policyd.policy.model.kinds import POLICY_KINDS, AnyBinding
 from policyd.policy.source.loaded_documents import Document, Sources
 
 _SUFFIX = "Binding"
@@ -42,18 +42,23 @@ class PolicyBindings:
         own = policy.kind == "Policy"
         return own or self._lost or key in self._usable or key in self._broken
 
-
-def unbound(sources: Sources) -> Iterator[Problem]:
-    """Yield advice on the policies that have no effect for want of a binding."""
-    bindings = PolicyBindings(sources)
-    for document in sources.of_kind("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"):
-        if not bindings.may_bind(document):
-            missing = FormProblem(
+    def missing(self, document: Document) -> Iterator[FormProblem]:
+        """Yield what is wrong with a policy that has no effect for want of a binding."""
+        policy = document.is_policy and document.kind in POLICY_KINDS
+        if policy and not self.may_bind(document):
+            yield FormProblem(
                 ("metadata", "name"),
                 f"no binding: without a {document.kind}{_SUFFIX} the policy has no effect",
                 "add a binding, or use a policyd.dev/v1 Policy, which needs none",
                 rule="no-binding",
             )
+
+
+def unbound(sources: Sources) -> Iterator[Problem]:
+    """Yield advice on the policies that have no effect for want of a binding."""
+    bindings = PolicyBindings(sources)
+    for document in sources.documents:
+        for missing in bindings.missing(document):
             yield document.problem(missing, "advice")
 
 

@@ -1,6 +1,6 @@
 """Type-check all expressions of policies again, for the advice of lint. Nothing else needs that."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from policyd.cel.env import Environment
@@ -11,7 +11,6 @@ from policyd.errors import CelCompileError
 from policyd.policy.compile.reads.compiled_reads import read_type
 from policyd.policy.model.expressions import VARIABLE, PolicyExpression, expressions_of
 from policyd.policy.model.kinds import AnyPolicy, Policy
-from policyd.policy.model.reads import PolicyRead
 from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.versions import KubernetesVersion
 
@@ -27,15 +26,14 @@ class CheckedExpression(NamedTuple):
 def checked_expressions(sources: Sources) -> Iterator[CheckedExpression]:
     """Yield each expression of the policies without form problems, if it compiles."""
     for document in sources.documents:
-        policy = document.model
-        if isinstance(policy, AnyPolicy):
-            reads = policy.spec.reads if isinstance(policy, Policy) else ()
-            yield from _of_policy(document, reads, sources.version)
+        if isinstance(document.model, AnyPolicy):
+            yield from checked_of(document, sources.version)
 
 
-def _of_policy(
-    document: Document, reads: Iterable[PolicyRead], version: KubernetesVersion
-) -> Iterator[CheckedExpression]:
+def checked_of(document: Document, version: KubernetesVersion) -> Iterator[CheckedExpression]:
+    """Yield each expression of one policy, if it compiles."""
+    policy = document.model
+    reads = policy.spec.reads if isinstance(policy, Policy) else ()
     plain = Environment.admission(params=True, authorizer=True, patch_types=True, version=version)
     plain = plain.extend({f"reads.{each.name}": read_type(each) for each in reads})
     item = Environment({"item": DYN}, version=version)

@@ -4,16 +4,16 @@ reads no files and evaluates nothing.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from policyd._core.eval.program import Program
 from policyd._core.eval.tracing import Tracer
-from policyd._core.match.equivalents import Equivalents, GvkTuple
-from policyd._core.match.matcher import MatchRules
+from policyd._core.match.equivalents import Equivalents
 from policyd._core.plan.mutation import ExpressionStep, MutationPlan, OverlayStep
 from policyd._core.plan.validation import PlannedValidation, ValidationPlan
 from policyd.defaulting.defaults import Defaults
 from policyd.errors import PolicyError, Problem
-from policyd.json_types import JSON, FieldPath, JSONObject
+from policyd.json_types import FieldPath, JSONObject
 from policyd.mutation.schemas.schemas import Gvk
 from policyd.pattern import Pattern, compile_any_pattern, compile_pattern
 from policyd.policy.compile.bindings import PolicyBindings, problems_of
@@ -24,7 +24,7 @@ from policyd.policy.compile.compiled import (
     CompiledParamRef,
     CompiledPolicy,
 )
-from policyd.policy.compile.exemptions import Attachments, Exemption, ends_of, own_exemptions
+from policyd.policy.compile.exemptions import Attachments, ends_of, own_exemptions
 from policyd.policy.compile.expressions import Expressions
 from policyd.policy.compile.match_rules import SharedRules, controller_rules
 from policyd.policy.compile.missing_schemas import merges, missing
@@ -47,6 +47,7 @@ from policyd.policy.source.losses import held
 from policyd.versions import KubernetesVersion
 
 _DEFAULT_REASON = "Invalid"
+_PARAMS = ("params", "paramKind")  # fields of a policy that sees ``params``
 
 
 def compile_strict(sources: Sources) -> CompiledPolicySet:
@@ -89,9 +90,10 @@ def compile_sources(
     bindings, attachments = PolicyBindings(sources), Attachments(sources)
     documents = [each for each in sources.of_kind(*POLICY_KINDS) if each.is_policy]
     repeated = RepeatedExpressions(each.raw for each in documents)
-    shared = _Shared(kinds, repeated, SharedRules(), bindings, rollouts)
+    rules, version = SharedRules(), sources.version
+    shared = _Shared(registry, kinds, repeated, rules, bindings, rollouts, version, tracer)
     for document in documents:
-        compiler = _Compiler(document, registry, shared, version=sources.version, tracer=tracer)
+        compiler = _Compiler(document, shared)
         policy = known.get(compiler.made_of) or compiler.compile()
         problems += compiler.problems
         if policy is not None:
@@ -147,32 +149,24 @@ def _exempted(
 class _Shared:
     """The state that the policies of one load share."""
 
+    registry: CounterRegistry
     kinds: KnownKinds
     expressions: RepeatedExpressions
     rules: SharedRules
     bindings: PolicyBindings
     rollouts: PolicyRollouts
+    version: KubernetesVersion
+    tracer: Tracer | None
 
 
 class _Compiler:
     """Compiles one policy document with its bindings into a CompiledPolicy."""
 
-    def __init__(
-        self,
-        document: Document,
-        registry: CounterRegistry,
-        shared: _Shared,
-        *,
-        version: KubernetesVersion,
-        tracer: Tracer | None = None,
-    ) -> None:
+    def __init__(self, document: Document, shared: _Shared) -> None:
         self.document = document
         self.shared = shared
-        self.kinds = kinds = shared.kinds
-        self.version = version
-        self.tracer = tracer
+        kinds, bindings, rollouts = shared.kinds, shared.bindings, shared.rollouts
         others = kinds.definitions if merges(document) else needed(document, kinds)
-        bindings, rollouts = shared.bindings, shared.rollouts
         usable, staged = bindings.of(document), rollouts.of(document)
         self.bindings = [each.model for each in usable if isinstance(each.model, AnyBinding)]
         self.bound = bindings.may_bind(document)
@@ -180,8 +174,8 @@ class _Compiler:
         self.broken = [*problems_of(bindings.broken(document)), *unstaged]
         self.rollout = None if unstaged else rollout_of(document, staged)
         sources = (*usable, *staged, *others)
-        self.made_of = b"" if self.broken else made_of(document, sources, version)
-        self.counters = registry.get(document.name)
+        self.made_of = b"" if self.broken else made_of(document, sources, shared.version)
+        self.counters = shared.registry.get(document.name)
         self.problems: list[Problem] = []
 
     def compile(self) -> CompiledPolicy | None:
@@ -191,13 +185,14 @@ class _Compiler:
         policy = self.document.readable
         if not isinstance(policy, AnyPolicy):
             raise TypeError(f"{self.document.label} has no model")
+        param_kind = _param_kind(policy)
         expressions = Expressions(
             self.document,
-            has_params=_has_params(self.document),
-            params_kind=_params_kind(policy),
+            has_params=any(self.document.spec.get(each) is not None for each in _PARAMS),
+            params_kind=None if param_kind is None else (*Gvk.of(*param_kind),),
             reads=policy.spec.reads if isinstance(policy, model.Policy) else (),
-            version=self.version,
-            tracer=self.tracer,
+            version=self.shared.version,
+            tracer=self.shared.tracer,
             repeated=self.shared.expressions,
         )
         try:
@@ -218,9 +213,10 @@ class _Compiler:
         validation = self._validation_plan(policy, expressions)
         rules = self.shared.rules
         constraints = spec.match_constraints.plain()
-        own = _OwnFields()
         if isinstance(policy, model.Policy):
             own = _own_fields(policy.spec, constraints, rules)
+        else:
+            own = {"bindings": tuple(_binding(each, rules) for each in self.bindings)}
         reinvocation = getattr(spec, "reinvocation_policy", "Never")
         return CompiledPolicy(
             kind=policy.kind,
@@ -229,20 +225,16 @@ class _Compiler:
             fail=spec.failure_policy != "Ignore",
             rules=rules.match_rules(constraints),
             counters=self.counters,
-            controllers=own.controllers,
-            bindings=own.bindings or tuple(_binding(each, rules) for each in self.bindings),
             validation=validation,
             mutation=mutation,
             mutations=mutations,
             reinvoke=reinvocation == "IfNeeded",
-            exemptions=own.exemptions,
             param_kind=_param_kind(policy),
-            params=own.params,
-            timeout_ns=own.timeout_ns,
             made_of=self.made_of,
             namespace_fields=expressions.namespace_fields,
             reads=expressions.reads,
             rollout=self.rollout,
+            **own,
         )
 
     def _validation_plan(
@@ -289,8 +281,9 @@ class _Compiler:
             if program is not None:
                 programs.append(program)
         if isinstance(policy, model.Policy):
-            bind(policy, [each.overlay for each in mutations if each.overlay], self.kinds, overlays)
-        expressions.report(missing(self.document, self.kinds))
+            bound = [each.overlay for each in mutations if each.overlay]
+            bind(policy, bound, self.shared.kinds, overlays)
+        expressions.report(missing(self.document, self.shared.kinds))
         if expressions.problems:
             return None, ()
         fail = policy.spec.failure_policy != "Ignore"
@@ -330,42 +323,26 @@ def _pattern(item: ValidationModel) -> Pattern | None:
     return None if item.pattern is None else compile_pattern(item.pattern)
 
 
-@dataclass(frozen=True, slots=True)
-class _OwnFields:
-    """The fields that only a ``Policy`` has."""
-
-    bindings: tuple[Binding, ...] = ()
-    controllers: MatchRules | None = None
-    exemptions: tuple[Exemption, ...] = ()
-    params: JSON = None
-    timeout_ns: int = 0
-
-
-def _own_fields(spec: model.PolicySpec, constraints: JSONObject, shared: SharedRules) -> _OwnFields:
-    return _OwnFields(
-        bindings=(Binding(actions=spec.validation_actions, param_ref=_param_ref(spec.param_ref)),),
-        controllers=controller_rules(constraints, shared.match_rules)
-        if spec.pod_controllers
-        else None,
-        exemptions=own_exemptions(spec),
-        params=spec.params,
-        timeout_ns=int((spec.timeout_seconds or 0) * 1e9),
-    )
-
-
-def _has_params(document: Document) -> bool:
-    return any(document.spec.get(field) is not None for field in ("params", "paramKind"))
+def _own_fields(
+    spec: model.PolicySpec, constraints: JSONObject, shared: SharedRules
+) -> dict[str, Any]:
+    """Return the fields of a compiled policy that only a ``Policy`` has, or otherwise."""
+    binding = Binding(actions=spec.validation_actions, param_ref=_param_ref(spec.param_ref))
+    controllers = None
+    if spec.pod_controllers:
+        controllers = controller_rules(constraints, shared.match_rules)
+    return {
+        "bindings": (binding,),
+        "controllers": controllers,
+        "exemptions": own_exemptions(spec),
+        "params": spec.params,
+        "timeout_ns": int((spec.timeout_seconds or 0) * 1e9),
+    }
 
 
 def _param_kind(policy: AnyPolicy) -> tuple[str, str] | None:
     kind = policy.spec.param_kind
     return None if kind is None else (kind.api_version, kind.kind)
-
-
-def _params_kind(policy: AnyPolicy) -> GvkTuple | None:
-    """Return group, version and kind of params that are objects."""
-    found = _param_kind(policy)
-    return None if found is None else (*Gvk.of(*found),)
 
 
 def _param_ref(ref: ParamRef | None) -> CompiledParamRef | None:

@@ -5,7 +5,7 @@ PolicyExceptions that name a policy. Nothing else.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from policyd.policy.model.kinds import AnyPolicy, MutatingAdmissionPolicy, Polic
 from policyd.policy.source.loaded_documents import Document, Sources
 
 Today = Callable[[], datetime]
+_NOW: Today = partial(datetime.now, UTC)
 Test = Callable[[str], bool]
 _Place = tuple[str, str]
 _NAME, _NAMESPACE = "name", "namespace"
@@ -33,10 +34,6 @@ def wildcard(patterns: tuple[str, ...]) -> Test | None:
         return None
     tests = tuple(Wildcard(pattern).matches for pattern in patterns)
     return lambda text: any(test(text) for test in tests)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 class ExemptionInput(NamedTuple):
@@ -86,20 +83,6 @@ class ExemptedObjects:
         return asked.labels is not None and self.selector.matches(asked.labels)
 
 
-@dataclass(frozen=True, slots=True)
-class ExemptedUsers:
-    """The sender of a request: one criterion that holds suffices, as one of ``subjects`` does."""
-
-    users: Test | None = None
-    groups: Test | None = None
-
-    def include(self, user: Mapping[str, object]) -> bool:
-        """Whether the user is one of them."""
-        if self.users is not None and self.users(str(user.get("username", ""))):
-            return True
-        return self.groups is not None and _in_group(user, self.groups)
-
-
 def _in_group(user: Mapping[str, object], wanted: Test) -> bool:
     groups = user.get("groups")
     return isinstance(groups, list) and any(map(wanted, groups))
@@ -121,9 +104,9 @@ class Exemption:
     groups: Test | None = None
     validations: frozenset[int] = frozenset()
     ends: datetime | None = None
-    now: Today = _now
+    now: Today = _NOW
     objects: tuple[ExemptedObjects, ...] = ()
-    subjects: ExemptedUsers | None = None
+    subjects: Callable[[Mapping[str, object]], bool] | None = None
     document: str = ""
     confined: str = ""
 
@@ -146,7 +129,7 @@ class Exemption:
             return False
         if self.groups is not None and not _in_group(asked.user, self.groups):
             return False
-        if self.subjects is not None and not self.subjects.include(asked.user):
+        if self.subjects is not None and not self.subjects(asked.user):
             return False
         return not self.objects or any(each.include(asked) for each in self.objects)
 
@@ -285,7 +268,7 @@ def _attached(document: Document, model: PolicyException) -> AttachedException:
         reason=spec.reason,
         ends=_end(spec.until),
         objects=tuple(_objects(each) for each in spec.resources or ()),
-        subjects=None if spec.subjects is None else _users(spec.subjects),
+        subjects=None if spec.subjects is None else _any_of(spec.subjects),
         document=document.file,
         confined=document.confined,
     )
@@ -312,9 +295,12 @@ def _places(kind: str, patterns: Iterable[str] | None) -> frozenset[_Place]:
     return frozenset() if any("*" in each or "?" in each for _, each in found) else found
 
 
-def _users(subjects: Iterable[ExceptionSubject]) -> ExemptedUsers:
+def _any_of(subjects: Iterable[ExceptionSubject]) -> Callable[[Mapping[str, object]], bool]:
+    """Return a test whether the sender of a request is one of these."""
     users, groups = frozenset(_names(subjects, "User")), frozenset(_names(subjects, "Group"))
-    return ExemptedUsers(users.__contains__, groups.__contains__)
+    return lambda user: (
+        str(user.get("username", "")) in users or _in_group(user, groups.__contains__)
+    )
 
 
 def _names(subjects: Iterable[ExceptionSubject], kind: str) -> Iterator[str]:

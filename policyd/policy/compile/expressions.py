@@ -39,7 +39,7 @@ from policyd.policy.model.expressions import (
     names_in,
 )
 from policyd.policy.model.reads import PolicyRead
-from policyd.policy.source.loaded_documents import Document
+from policyd.policy.source.loaded_documents import Document, string_at
 from policyd.versions import NEWEST, TYPED_VALUES, KubernetesVersion
 
 
@@ -82,7 +82,8 @@ class Expressions:
         if "reads" in self._unread:
             self._reads = {"reads": DYN}
         self._version = version
-        self._items = ItemFields({name: _depth(type_) for name, type_ in self._reads.items()})
+        depths = {name: 2 if each is INDEX else 1 for name, each in self._reads.items()}
+        self._items = ItemFields(depths)
         self._keys: dict[FieldPath, frozenset[KeyPath]] = {}
         self._whole: set[str] = set()  # names that are used otherwise than to look up a key
         self._state = NO_VARIABLES
@@ -295,21 +296,8 @@ def _any_value() -> Program:
     return Environment().compile("dyn(null)")
 
 
-def _depth(type_: Type) -> int:
-    return 2 if type_ is INDEX else 1
-
-
 _OBJECTS = frozenset(("object", "oldObject"))
 _ROUNDS = 10  # of corrections: of several mistakes of a kind, the first is reported
-
-
-def string_at(raw: Mapping[str, Any], path: FieldPath) -> str:
-    """Return the string at a path of a plain document."""
-    value: Any = raw
-    for step in path:
-        value = value[step]
-    text: str = value
-    return text
 
 
 def _in_string(raw: Mapping[str, Any], each: PolicyExpression, problem: Problem) -> Problem:

@@ -16,12 +16,11 @@ from policyd.mutation.overlay import Overlay
 from policyd.mutation.schemas.schemas import Gvk, KindSchema, Schemas
 from policyd.pattern import Pattern, PatternError, compile_pattern
 from policyd.pattern.faults import Fault
-from policyd.policy.compile.expressions import Expressions, string_at
+from policyd.policy.compile.expressions import Expressions
 from policyd.policy.kinds.controllers import CONTROLLERS
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import Policy
-from policyd.policy.model.match import NamedRuleWithOperations
-from policyd.policy.source.loaded_documents import Document
+from policyd.policy.source.loaded_documents import Document, string_at
 from policyd.versions import NEWEST, KubernetesVersion
 
 if TYPE_CHECKING:
@@ -166,17 +165,13 @@ def named_resources(
                 yield path, "", resource, None
                 continue
             for group in rule.api_groups:
-                if templates.get(resource) != group:
-                    yield path, group, resource, _of_versions(rule, group, resource, kinds)
-
-
-def _of_versions(
-    rule: NamedRuleWithOperations, group: str, resource: str, kinds: KnownKinds
-) -> list[KindSchema]:
-    """Return the schemas of a resource in the versions of a match rule that are served."""
-    versions = kinds.versions(group, resource) if "*" in rule.api_versions else rule.api_versions
-    found = (kinds.of_resource(group, version, resource) for version in versions)
-    return [schema for schema in found if schema is not None]
+                if templates.get(resource) == group:
+                    continue
+                versions: Iterable[str] = rule.api_versions
+                if "*" in versions:
+                    versions = kinds.versions(group, resource)
+                found = (kinds.of_resource(group, each, resource) for each in versions)
+                yield path, group, resource, [each for each in found if each is not None]
 
 
 def _unknown(path: FieldPath, group: str, resource: str) -> Fault:

@@ -73,12 +73,17 @@ class ParamStore:
             return known
         namespaced = self._mapper.namespaced_kind(param_kind)
         if namespaced is not None:
-            return KnownParamKind(namespaced, param_kind in BUILTIN_KINDS, {}, param_kind)
+            return self.kind_in(param_kind, namespaced)
         raise ParamError(unknown_kind(param_kind))
 
     def kind_in(self, param_kind: tuple[str, str], namespaced: bool) -> KnownParamKind:
         """Return a kind whose scope is known, with its objects."""
-        objects = _sorted(self._found.get(param_kind, {}), namespaced)
+        # As with kubectl, an object without a namespace is in "default".
+        keyed = {
+            ((namespace or "default") if namespaced else "", name): obj
+            for (namespace, name), obj in self._found.get(param_kind, {}).items()
+        }
+        objects = {key: placed(obj, key[0]) for key, obj in sorted(keyed.items())}
         return KnownParamKind(namespaced, param_kind in BUILTIN_KINDS, objects, param_kind)
 
     def knows(self, param_kind: tuple[str, str]) -> bool:
@@ -251,16 +256,6 @@ def _exposed(obj: JSONObject, labels: dict[str, str]) -> JSONObject:
     shown: JSONObject = {key: meta[key] for key in _EXPOSED_METADATA if meta.get(key) is not None}
     shown["labels"] = dict(labels)
     return {"metadata": shown, "spec": obj.get("spec") or {}, "status": obj.get("status") or {}}
-
-
-def _sorted(
-    members: dict[tuple[str, str], JSONObject], namespaced: bool
-) -> dict[tuple[str, str], JSONObject]:
-    # As with kubectl, an object without a namespace is in "default".
-    keyed = {
-        ((ns or "default") if namespaced else "", name): obj for (ns, name), obj in members.items()
-    }
-    return {key: placed(obj, key[0]) for key, obj in sorted(keyed.items())}
 
 
 def stored(obj: JSONObject, mapper: ResourceMapper, defaults: Defaults) -> JSONObject:

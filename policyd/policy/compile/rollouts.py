@@ -5,6 +5,7 @@ rollouts of each policy among the documents; ``admission/staging.py`` decides ab
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 
 from policyd._core.match.matcher import MatchRules
@@ -21,16 +22,13 @@ from policyd.policy.source.loaded_documents import Document, Sources
 KIND = "Rollout"
 _WHOLE = 100
 _HASHED_BYTES = 8
+_NOW = partial(datetime.now, UTC)
 _EVERYTHING: JSONObject = {
     "operations": ["*"],
     "apiGroups": ["*"],
     "apiVersions": ["*"],
     "resources": ["*/*"],
 }
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ class CompiledRollout:
     otherwise: tuple[str, ...] = ("Audit",)
     until: datetime | None = None
     given: JSONObject = field(default_factory=dict)
-    now: Callable[[], datetime] = _now
+    now: Callable[[], datetime] = _NOW
 
     @property
     def over(self) -> bool:
@@ -71,6 +69,11 @@ def number_of(policy: str, namespace: str, kind: str, name: str) -> int:
 def compile_rollout(rollout: PolicyRollout) -> CompiledRollout:
     """Compile the rollout of a policy."""
     enforce = rollout.enforce
+    given: JSONObject = {
+        "enforce": enforce.plain_given(()),
+        "otherwise": list(rollout.otherwise),
+        **({} if rollout.until is None else {"until": rollout.plain()["until"]}),
+    }
     selector = enforce.namespace_selector
     namespaces = None
     if selector is not None:
@@ -83,7 +86,7 @@ def compile_rollout(rollout: PolicyRollout) -> CompiledRollout:
         nowhere=selector is None and enforce.percent is None and not enforce.new_only,
         otherwise=rollout.otherwise,
         until=rollout.until,
-        given=_given(rollout),
+        given=given,
     )
 
 
@@ -151,12 +154,6 @@ def readable_rollout(policy: Document) -> CompiledRollout | None:
     if any(problem.path.startswith("spec.rollout") for problem in policy.problems):
         return None
     return compile_rollout(PolicyRollout.validated(given))
-
-
-def _given(rollout: PolicyRollout) -> JSONObject:
-    enforce: JSONObject = rollout.enforce.plain_given(())
-    shown: JSONObject = {"enforce": enforce, "otherwise": list(rollout.otherwise)}
-    return shown if rollout.until is None else {**shown, "until": rollout.plain()["until"]}
 
 
 def _wrong(name: str, policy: Document | None, first: Document | None) -> str:

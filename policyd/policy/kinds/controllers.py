@@ -45,7 +45,8 @@ def controller_rules(rules: Iterable[JSONObject]) -> list[JSONObject]:
     """
     derived: list[JSONObject] = []
     for rule in rules:
-        operations: list[JSON] = _operations(rule) if matches_pods(rule) else []
+        given = (rule.get("operations") or ()) if matches_pods(rule) else ()
+        operations: list[JSON] = [each for each in _OPERATIONS if covers(given, each)]
         for group in ("apps", "", "batch") if operations else ():
             resources: list[JSON] = [name for name, owner in CONTROLLERS.items() if owner == group]
             derived.append(
@@ -58,11 +59,6 @@ def controller_rules(rules: Iterable[JSONObject]) -> list[JSONObject]:
                 }
             )
     return derived
-
-
-def _operations(rule: JSONObject) -> list[JSON]:
-    given = rule.get("operations") or ()
-    return [each for each in _OPERATIONS if covers(given, each)]
 
 
 def template_is_settled(operation: str, obj: JSON) -> bool:

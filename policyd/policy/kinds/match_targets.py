@@ -4,7 +4,7 @@ The core's matcher is called with a request that creates such an object; selecto
 ignored, as they depend on the object. Lists nothing itself.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from policyd._core.match.matcher import MatchInput, MatchRules
@@ -63,18 +63,14 @@ class MatchTargets:
         known: set[tuple[PolicyKey, str, str]] = set()
         for each in served:
             thing = storage_of(each)
-            for key in self._about(each):
-                if (key, *thing) not in known:
-                    known.add((key, *thing))
-                    found_by.setdefault(each, set()).add(key)
+            view = _creation(each)
+            for key, rules in self._rules.items():
+                if (key, *thing) in known or all(rule.match(view) is None for rule in rules):
+                    continue
+                known.add((key, *thing))
+                found_by.setdefault(each, set()).add(key)
         found = [ListedResource(each, frozenset(keys)) for each, keys in found_by.items()]
         return sorted(found, key=lambda target: _MADE.get(target.served.resource, 0))
-
-    def _about(self, served: Served) -> Iterator[PolicyKey]:
-        view = _creation(served)
-        for key, rules in self._rules.items():
-            if any(each.match(view) is not None for each in rules):
-                yield key
 
 
 def _without_names(constraints: JSONObject) -> MatchRules:

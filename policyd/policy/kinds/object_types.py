@@ -88,10 +88,6 @@ class ObjectTypes:
         self._roots[name] = self._kinds.definition_name(gvk)
         return Type(name)
 
-    def of_schema(self, name: str, schema: JSONObject) -> Type:
-        """Return the type, with this name, of the values of a schema without references."""
-        return self._type(name, schema)
-
     def find(self, name: str) -> Type | None:
         return Type(name) if name in self._schemas else self.structs.find(name)
 
@@ -101,7 +97,7 @@ class ObjectTypes:
             return self.structs.field(struct, name)
         member = schema["properties"].get(name)
         if member is not None:
-            return self._type(f"{struct.name}.{name}", member)
+            return self.of_schema(f"{struct.name}.{name}", member)
         return DYN if schema.get("x-kubernetes-preserve-unknown-fields") else None
 
     def fields(self, struct: Type) -> Iterable[str]:
@@ -168,7 +164,8 @@ class ObjectTypes:
         self._schemas.setdefault(definition, self._schemas[t.name])
         return Type(definition)
 
-    def _type(self, name: str, schema: JSONObject) -> Type:
+    def of_schema(self, name: str, schema: JSONObject) -> Type:
+        """Return the type, with this name, of the values of a schema."""
         reference = schema.get("$ref")
         if reference == QUANTITY:
             return STRING
@@ -179,7 +176,7 @@ class ObjectTypes:
             return DYN
         if form == "array":
             items = schema.get("items")
-            return list_of(DYN if items is None else self._type(f"{name}.@idx", items))
+            return list_of(DYN if items is None else self.of_schema(f"{name}.@idx", items))
         if form == "object":
             return self._object_type(name, schema, reference)
         return _SCALARS.get(form, DYN)
@@ -187,7 +184,7 @@ class ObjectTypes:
     def _object_type(self, name: str, schema: JSONObject, reference: str | None) -> Type:
         extra = schema.get("additionalProperties")
         if isinstance(extra, dict):
-            return map_of(STRING, self._type(f"{name}.@elem", extra))
+            return map_of(STRING, self.of_schema(f"{name}.@elem", extra))
         if not schema.get("properties"):
             return _ANY_MAP
         self._schemas[name] = schema

@@ -6,7 +6,7 @@ rest from the object that exists (PrepareForUpdate), or read nothing else.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -105,4 +105,16 @@ def subresources_named(resource: str) -> Iterator[Subresource]:
     name, _, subresource = resource.partition("/")
     for each in SUBRESOURCES:
         if each.subresource == subresource and (not each.resource or name in ("*", each.resource)):
+            yield each
+
+
+def subresources_matched(resource: str, operations: Container[str]) -> Iterator[Subresource | None]:
+    """Yield the subresources of which a match rule with this resource matches requests; None is
+    the resource itself.
+    """
+    named = list(subresources_named(resource))
+    if not named:
+        yield None
+    for each in named:
+        if "*" in operations or each.operation in operations:
             yield each

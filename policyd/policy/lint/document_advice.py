@@ -4,41 +4,37 @@ Advice never stops a policy from loading. It depends on ``today`` and the docume
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 
 from policyd._core.match.equivalents import BUILT_IN_GROUPS
 from policyd._core.match.labels import NAMESPACE_NAME
 from policyd._core.pattern.strings import Wildcard
-from policyd.errors import Problem
 from policyd.json_types import FieldPath
 from policyd.near_names import did_you_mean, nearest_or_listed
-from policyd.policy.compile.bindings import unbound
 from policyd.policy.compile.exemptions import validations_of
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.plural import plural
 from policyd.policy.lint.run import LintRun
-from policyd.policy.model.base import labels_of
 from policyd.policy.model.exceptions import (
     ExceptedPolicy,
     ExceptedResource,
     Exception_,
     PolicyException,
 )
-from policyd.policy.model.expressions import VARIABLE, PolicyExpression, expressions_of
+from policyd.policy.model.expressions import VARIABLE, PolicyExpression
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import (
+    POLICY_KINDS,
     AnyBinding,
-    AnyPolicy,
     MutatingAdmissionPolicy,
     Policy,
     ValidatingAdmissionPolicy,
     match_of,
 )
-from policyd.policy.source.loaded_documents import Document, Sources
+from policyd.policy.source.loaded_documents import Document
 
 SOON = 30  # days before the end of an exception in which lint warns
-_NEEDS_BINDING = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
 _HIDING_NAMES = ("object", "variables", "_")
 _FOREIGN = {
     "kyverno.io": "a Kyverno policy",
@@ -47,57 +43,30 @@ _FOREIGN = {
     "mutations.gatekeeper.sh": "a Gatekeeper mutation",
     "templates.gatekeeper.sh": "a Gatekeeper template",
 }
-
-
 _FOREIGN_HINT = "convert it with policyd import, or rewrite it as a policyd.dev/v1 Policy"
 
 
-def advise(run: LintRun) -> Iterator[Problem]:
-    """Yield the advice about the documents, in file order."""
-    sources = run.sources
-    labels = {key for each in sources.of_kind("Namespace") for key in labels_of(each.raw)}
-    params = {kind for each in sources.documents for kind in _kinds_of_others(each)}
-    for document in sources.documents:
-        is_param = (document.api_version, document.kind) in params
-        findings = [
-            *_advise_document(document, run.today, is_param=is_param),
-            *_selectors(document, labels),
-        ]
-        if isinstance(document.model, Policy):
-            spec = document.model.spec
-            if spec.param_kind is not None and spec.param_ref is None:
-                message = "the policy has paramKind, but no paramRef"
-                findings.append(_without_param_ref(("spec", "paramKind"), message))
-        for each in findings:
-            yield document.problem(each, "advice")
-    yield from unbound(sources)
-    yield from _dangling_bindings(sources)
-    yield from _dangling_exceptions(sources)
-
-
-def _kinds_of_others(document: Document) -> Iterator[tuple[str, str]]:
-    """Yield the kinds of the objects that a policy sees beside the request's."""
-    policy = document.model
-    if isinstance(policy, AnyPolicy) and (kind := policy.spec.param_kind):
-        yield kind.api_version, kind.kind
-    if isinstance(policy, Policy):
-        yield from ((read.api_version, read.kind) for read in policy.spec.reads)
-
-
-def _advise_document(document: Document, today: date, *, is_param: bool) -> Iterator[FormProblem]:
-    policy = document.model
-    if document.group in _FOREIGN and not is_param:
+def advise(run: LintRun, document: Document) -> Iterator[FormProblem]:
+    """Yield the advice about a document."""
+    policy, kind = document.model, (document.api_version, document.kind)
+    if document.group in _FOREIGN and kind not in run.kinds_beside:
         what = _FOREIGN[document.group]
         message = f"policyd does not evaluate {what}: it can only be used as params"
         yield FormProblem(("kind",), message, _FOREIGN_HINT, rule="foreign-policy")
     if isinstance(policy, PolicyException):
-        yield from _policy_exception(policy, today)
-    if not isinstance(policy, AnyPolicy):
-        return
-    yield from _variables(list(expressions_of(document.raw)))
+        yield from _policy_exception(policy, run)
+    if (linted := run.policy(document)) is not None:
+        yield from _variables(linted.expressions)
     if isinstance(policy, Policy):
         for index, exception in enumerate(policy.spec.exceptions):
-            yield from _exception(exception, ("spec", "exceptions", index), today)
+            yield from _exception(exception, ("spec", "exceptions", index), run.today)
+        if policy.spec.param_kind is not None and policy.spec.param_ref is None:
+            message = "the policy has paramKind, but no paramRef"
+            yield _without_param_ref(("spec", "paramKind"), message)
+    yield from _selectors(document, run.namespace_labels)
+    yield from run.bindings.missing(document)
+    if isinstance(policy, AnyBinding):
+        yield from _dangling_binding(document.kind.removesuffix("Binding"), policy, run)
 
 
 def _variables(expressions: Sequence[PolicyExpression]) -> Iterator[FormProblem]:
@@ -129,10 +98,13 @@ def _exception(exception: Exception_, path: FieldPath, today: date) -> Iterator[
         )
 
 
-def _policy_exception(exception: PolicyException, today: date) -> Iterator[FormProblem]:
+def _policy_exception(exception: PolicyException, run: LintRun) -> Iterator[FormProblem]:
     spec, name = exception.spec, exception.metadata.name
-    yield from _expiry(name, spec.until, ("spec", "until"), today)
-    yield from _kinds(exception, _kinds_by_name())
+    policies = run.policy_documents
+    for index, entry in enumerate(spec.policies if policies else ()):
+        yield from _dangling(entry, policies, ("spec", "policies", index))
+    yield from _expiry(name, spec.until, ("spec", "until"), run.today)
+    yield from _kinds(exception)
     if spec.subjects is None and (spec.resources is None or any(map(_is_all, spec.resources))):
         yield FormProblem(
             ("spec",),
@@ -142,26 +114,21 @@ def _policy_exception(exception: PolicyException, today: date) -> Iterator[FormP
         )
 
 
-def _kinds(exception: PolicyException, known: Mapping[str, str]) -> Iterator[FormProblem]:
+def _kinds(exception: PolicyException) -> Iterator[FormProblem]:
     """Report plurals and kinds in lower case, which no object has as its kind."""
+    kinds = {kind for _, kind in BUILTIN_KINDS}
+    known = {name: kind for kind in kinds for name in (kind.lower(), plural(kind))}
     for index, resource in enumerate(exception.spec.resources or ()):
         for number, entry in enumerate(resource.kinds or ()):
             group, slash, name = entry.rpartition("/")
             built_in = not slash or group == "core" or group in BUILT_IN_GROUPS
-            if built_in and known.get(name, name) != name:
+            if built_in and name in known and name not in kinds:
                 yield FormProblem(
                     ("spec", "resources", index, "kinds", number),
                     f"no object is of the kind {name!r}: it exempts nothing",
                     f"write {group}{slash}{known[name]}",
                     rule="dangling-exception",
                 )
-
-
-def _kinds_by_name() -> dict[str, str]:
-    """Return the kinds of Kubernetes by what else people write: their plural or lower case."""
-    kinds = {kind for _, kind in BUILTIN_KINDS}
-    names = {name: kind for kind in kinds for name in (kind.lower(), plural(kind))}
-    return names | {kind: kind for kind in kinds}
 
 
 def _is_all(resource: ExceptedResource) -> bool:
@@ -187,23 +154,11 @@ def _expiry(name: str, until: date | None, path: FieldPath, today: date) -> Iter
         yield FormProblem(path, message, rule="expiring-exception")
 
 
-def _dangling_exceptions(sources: Sources) -> Iterator[Problem]:
-    """Report the policies and validations that PolicyExceptions name and no policy has. Files
-    without any policy say nothing about names.
-    """
-    policies = sources.of_kind("Policy", *_NEEDS_BINDING)
-    for document in sources.documents if policies else ():
-        if isinstance(document.model, PolicyException):
-            for index, entry in enumerate(document.model.spec.policies):
-                for finding in _dangling(entry, policies, ("spec", "policies", index)):
-                    yield document.problem(finding, "advice")
-
-
 def _dangling(
     entry: ExceptedPolicy, policies: Sequence[Document], path: FieldPath
 ) -> Iterator[FormProblem]:
     named = Wildcard(entry.name).matches
-    found = [each for each in policies if named(each.name)]
+    found = [each for each in policies if named(each.name)]  # there are some: others say nothing
     if not found:
         yield FormProblem(
             (*path, "name"),
@@ -248,37 +203,34 @@ def _selectors(document: Document, known: set[str]) -> Iterator[FormProblem]:
         )
 
 
-def _bound_instead(sources: Sources, kind: str, name: str) -> str:
+def _bound_instead(kind: str, name: str, run: LintRun) -> str:
     """Return the remedy for the binding of a policy that does not exist."""
-    same = next((each.kind for each in sources.of_kind("Policy", *_NEEDS_BINDING)
-                 if each.name == name), "")  # fmt: skip
+    same = next((each for each in POLICY_KINDS if (each, name) in run.by_name), "")
     if same == "Policy":
         return "remove it: a Policy has no binding; its match rules and actions are its own"
     if same:
         return f"write kind: {same}Binding"
-    return nearest_or_listed(name, (each.name for each in sources.of_kind(kind)))
+    return nearest_or_listed(
+        name, (each.name for each in run.policy_documents if each.kind == kind)
+    )
 
 
-def _dangling_bindings(sources: Sources) -> Iterator[Problem]:
-    """Report bindings of missing policies: the API server accepts them, but they have no effect."""
-    policies = {(each.kind, each.name): each.model for each in sources.of_kind(*_NEEDS_BINDING)}
-    for document in sources.documents:
-        if isinstance(document.model, AnyBinding):
-            kind = document.kind.removesuffix("Binding")
-            name = document.model.spec.policy_name
-            policy = policies.get((kind, name))
-            if isinstance(policy, ValidatingAdmissionPolicy | MutatingAdmissionPolicy):
-                if policy.spec.param_kind is not None and document.model.spec.param_ref is None:
-                    message = f"{kind} {name!r} has paramKind, but the binding has no paramRef"
-                    yield document.problem(_without_param_ref(("spec",), message), "advice")
-            elif (kind, name) not in policies:
-                finding = FormProblem(
-                    ("spec", "policyName"),
-                    f"{kind} {name!r} does not exist: the binding has no effect",
-                    _bound_instead(sources, kind, name),
-                    rule="dangling-binding",
-                )
-                yield document.problem(finding, "advice")
+def _dangling_binding(kind: str, binding: AnyBinding, run: LintRun) -> Iterator[FormProblem]:
+    """Report the binding of a missing policy: the API server accepts it, but it has no effect."""
+    name = binding.spec.policy_name
+    found = run.by_name.get((kind, name))
+    policy = None if found is None else found.model
+    if isinstance(policy, ValidatingAdmissionPolicy | MutatingAdmissionPolicy):
+        if policy.spec.param_kind is not None and binding.spec.param_ref is None:
+            message = f"{kind} {name!r} has paramKind, but the binding has no paramRef"
+            yield _without_param_ref(("spec",), message)
+    elif found is None:
+        yield FormProblem(
+            ("spec", "policyName"),
+            f"{kind} {name!r} does not exist: the binding has no effect",
+            _bound_instead(kind, name, run),
+            rule="dangling-binding",
+        )
 
 
 def _without_param_ref(path: FieldPath, message: str) -> FormProblem:

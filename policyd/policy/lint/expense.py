@@ -12,15 +12,15 @@ from policyd._core.eval.estimates import CALL_LIMIT, MOST
 from policyd.cel.estimate.cost import estimate
 from policyd.cel.estimate.sizes import assumed
 from policyd.errors import Problem
-from policyd.policy.lint.run import LintRun
+from policyd.policy.lint.run import LintedPolicy
 
 RULE = "expensive-expression"
 ASSUMED = 100
 
 
-def expensive(run: LintRun) -> Iterator[Problem]:
+def expensive(policy: LintedPolicy) -> Iterator[Problem]:
     """Yield the advice for all expressions, in order."""
-    for document, expression, checked in run.expressions:
+    for expression, checked in policy.compiled:
         cost = estimate(checked, assumed(ASSUMED), dyn_fields=True)
         if CALL_LIMIT < cost.max < MOST:
             message = (
@@ -31,4 +31,4 @@ def expensive(run: LintRun) -> Iterator[Problem]:
                 "avoid nested lists; evaluate regular expressions and authorizer checks outside"
                 " loops"
             )
-            yield document.advice(expression.at, RULE, message, hint)
+            yield policy.document.advice(expression.at, RULE, message, hint)

@@ -19,22 +19,23 @@ from policyd.policy.source.lint_comments import LintComment
 class LintRule(NamedTuple):
     """The summary of a rule in one line, and what to write instead, or why it is reported.
 
-    ``found_by`` are functions of modules of this package: each takes a ``LintRun`` and returns
-    problems. Rules without one are found when policies are read and compiled.
+    ``found_by`` names functions of modules of this package by what ``all`` calls them with: each
+    of the ``policies`` or ``documents``, or all ``sources``. Rules without one are found when
+    policies are read and compiled.
     """
 
     name: str
     severity: Severity
     about: str
     remedy: str
-    found_by: tuple[str, ...] = ()
+    found_by: Mapping[str, Sequence[str]] = {}
 
 
 def _read() -> dict[str, LintRule]:
     rows = json.loads(Path(__file__).with_suffix(".json").read_bytes())
     return {
         row["name"]: LintRule(
-            row["name"], row["severity"], row["about"], row["remedy"], tuple(row.get("foundBy", ()))
+            row["name"], row["severity"], row["about"], row["remedy"], row.get("foundBy", {})
         )
         for row in rows
     }

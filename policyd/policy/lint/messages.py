@@ -6,15 +6,11 @@ Expressions themselves are checked elsewhere (``type_check``, ``unguarded``, ``c
 import re
 from collections.abc import Iterator, Sequence
 
-from policyd.errors import Problem
-from policyd.json_types import JSONObject
 from policyd.policy.kinds.served import Resources
-from policyd.policy.lint.run import LintRun
-from policyd.policy.model.expressions import VALIDATION, VARIABLE, expressions_of
+from policyd.policy.lint.run import LintedPolicy
+from policyd.policy.model.expressions import VALIDATION, VARIABLE
 from policyd.policy.model.findings import FormProblem
-from policyd.policy.model.kinds import Policy, PolicyValidation, ValidatingAdmissionPolicy
-from policyd.policy.model.match import NamedRuleWithOperations, Validation, covers
-from policyd.policy.source.loaded_documents import Document
+from policyd.policy.model.match import NamedRuleWithOperations, covers
 
 # Resources whose spec is immutable.
 _SETTLED = frozenset(
@@ -31,29 +27,10 @@ _OBJECT = re.compile(r"\bobject\b")
 # The variables of Kyverno, shells and overlays, and a string of CEL with a plus behind it.
 _TEMPLATE = re.compile(r"\{\{|\$\{|\$\(|^'[^']*' \+ ")
 
-Validating = ValidatingAdmissionPolicy | Policy
 
-
-def advise_validations(run: LintRun) -> list[Problem]:
-    """Return the advice for all validating policies, in file order."""
-    return [
-        document.problem(finding, "advice")
-        for document in run.sources.documents
-        for finding in _advise(document, run.resources)
-    ]
-
-
-def _advise(document: Document, known: Resources) -> Iterator[FormProblem]:
-    policy = document.model
-    if not isinstance(policy, Validating) or not policy.spec.validations:
-        return
-    yield from _messages(policy.spec.validations)
-    if _looks_at_objects(document.raw, policy):
-        yield from _updates(policy.spec.match_constraints.resource_rules, known)
-
-
-def _messages(validations: Sequence[Validation]) -> Iterator[FormProblem]:
-    for index, validation in enumerate(validations):
+def advise_validations(policy: LintedPolicy) -> Iterator[FormProblem]:
+    """Yield the advice for a policy that validates."""
+    for index, validation in enumerate(policy.validations):
         # A pattern has its own message.
         if validation.expression and not validation.message and not validation.message_expression:
             yield FormProblem(
@@ -69,23 +46,25 @@ def _messages(validations: Sequence[Validation]) -> Iterator[FormProblem]:
                 "write messageExpression: \"'… ' + object.metadata.name\"",
                 rule="literal-message",
             )
-
-
-def _looks_at_objects(raw: JSONObject, policy: Validating) -> bool:
-    expressions = (each for each in expressions_of(raw) if each.role in (VARIABLE, VALIDATION))
-    patterns = (
-        isinstance(each, PolicyValidation) and (each.pattern or each.any_pattern)
-        for each in policy.spec.validations
-    )
-    return any(_OBJECT.search(each.text) for each in expressions) or any(patterns)
+    texts = (each.text for each in policy.of_role(VARIABLE, VALIDATION))
+    if policy.validations and (any(map(_OBJECT.search, texts)) or policy.patterns):
+        yield from _updates(policy.rules, policy.run.resources)
 
 
 def _updates(rules: Sequence[NamedRuleWithOperations], known: Resources) -> Iterator[FormProblem]:
     for index, rule in enumerate(rules):
         if "CREATE" not in rule.operations or "UPDATE" in rule.operations:
             continue
+        groups = {"*", *rule.api_groups}
+        covered = {
+            resource
+            for other in rules
+            if covers(other.operations, "UPDATE") and groups & {*other.api_groups}
+            for resource in rule.resources
+            if covers(other.resources, resource)
+        }
         open_ = [each for each in rule.resources if _can_be_changed(rule, each, known)]
-        left = [each for each in open_ if not any(_covers(other, rule, each) for other in rules)]
+        left = [each for each in open_ if each not in covered]
         if left:
             yield FormProblem(
                 ("spec", "matchConstraints", "resourceRules", index, "operations"),
@@ -104,12 +83,3 @@ def _can_be_changed(rule: NamedRuleWithOperations, resource: str, known: Resourc
         return False
     found = [known[home] for home in homes if home in known]
     return not found or any("UPDATE" in each.operations for each in found)
-
-
-def _covers(other: NamedRuleWithOperations, rule: NamedRuleWithOperations, resource: str) -> bool:
-    """Whether another rule covers updates of a resource."""
-    return (
-        covers(other.operations, "UPDATE")
-        and covers(other.resources, resource)
-        and bool({"*", *rule.api_groups}.intersection(other.api_groups))
-    )

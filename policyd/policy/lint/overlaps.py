@@ -20,12 +20,10 @@ from policyd._core.json.equality import equal
 from policyd.bounded_text import few
 from policyd.errors import Problem, Related
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.kinds import kinds_of
 from policyd.policy.lint.types.writes import ALL, Write, WrittenPlace, writes
 from policyd.policy.model.base import Model
-from policyd.policy.model.expressions import mutations_of
 from policyd.policy.model.findings import FormProblem, path_text
-from policyd.policy.model.kinds import MutatingAdmissionPolicy, Policy
+from policyd.policy.model.kinds import AnyPolicy
 from policyd.policy.model.match import NamedRuleWithOperations
 from policyd.policy.source.loaded_documents import Document
 
@@ -45,31 +43,27 @@ class _Scope:
     narrowing: bytes
 
 
-@dataclass(frozen=True)
-class _Writer:
-    """A policy, with the last constant value that it writes to each field. ``number``: in the order
-    of names.
+class _Written(NamedTuple):
+    """The last constant value that a policy writes to a place, and the index of its mutation. The
+    place may be one for all items of lists. ``number``: of the policy, in the order of names.
     """
 
     number: int
     document: Document
     scope: _Scope
-    last: dict[WrittenPlace, tuple[int, Write]]
-
-
-class _Written(NamedTuple):
-    """A write of a policy to a place: ``at`` is that place, or one for all items of its lists."""
-
-    by: _Writer
-    at: WrittenPlace
+    mutation: int
+    write: Write
 
     @property
-    def write(self) -> Write:
-        return self.by.last[self.at][1]
+    def at(self) -> WrittenPlace:
+        return self.write.place
 
     def differs(self, other: "_Written") -> bool:
         one, two = self.write, other.write
         return one.removes != two.removes or not equal(one.value, two.value)
+
+
+_OfPolicy = dict[WrittenPlace, _Written]
 
 
 def overlapping(run: LintRun) -> Iterator[Problem]:
@@ -79,49 +73,45 @@ def overlapping(run: LintRun) -> Iterator[Problem]:
     together = cache(_apply_together)
     reported: dict[tuple[int, WrittenPlace], Collection[int]] = {}
     for place, written in sorted(_by_place(_writers(run)).items()):
-        found = sorted(written, key=lambda each: each.by.number)
+        found = sorted(written, key=lambda each: each.number)
         narrowed: dict[bytes, list[_Written]] = defaultdict(list)
         for each in found:
-            narrowed[each.by.scope.narrowing].append(each)
-        for last in {each.by.scope: each for each in found}.values():
-            own = last.by.scope.narrowing
+            narrowed[each.scope.narrowing].append(each)
+        for last in {each.scope: each for each in found}.values():
+            own = last.scope.narrowing
             candidates = [*narrowed[b""], *narrowed[own]] if own else found
             above = (place[:end] for end in range(1, len(place)))
-            known = set[int]().union(*(reported.get((last.by.number, up), ()) for up in above))
+            known = set[int]().union(*(reported.get((last.number, up), ()) for up in above))
             lost = {
-                each.by.number: each
+                each.number: each
                 for each in candidates
-                if each.by.number < last.by.number
+                if each.number < last.number
                 and place in (each.at, last.at, _met(each.at, last.at))
-                and each.by.number not in known
-                and together(each.by.scope, last.by.scope)
+                and each.number not in known
+                and together(each.scope, last.scope)
                 and last.differs(each)
             }
             if lost:
-                reported[last.by.number, place] = lost.keys()
+                reported[last.number, place] = lost.keys()
                 yield _finding(place, last, [lost[number] for number in sorted(lost)])
 
 
-def _writers(run: LintRun) -> Iterator[_Writer]:
+def _writers(run: LintRun) -> Iterator[_OfPolicy]:
+    """Yield what each policy writes."""
     scopes: dict[bytes, _Scope] = {}
-    documents = sorted(run.sources.documents, key=lambda document: document.name)
-    for number, document in enumerate(documents):
-        policy = document.model
-        if not isinstance(policy, MutatingAdmissionPolicy | Policy) or not policy.spec.mutations:
-            continue
-        schemas = (run.schemas.lookup(*gvk) for gvk in kinds_of(policy, run.typed.schemas))
-        roots = [each.root.type for each in schemas if each is not None]
-        last: dict[WrittenPlace, tuple[int, Write]] = {}
-        for mutation in mutations_of(document.raw):
-            for write in writes(mutation.kind, mutation.held, roots):
-                last[write.place] = (mutation.index, write)
-        if last:
-            scope = _Scope(policy.spec.match_constraints.resource_rules, _narrowing(policy))
-            key = _encoded([scope.rules, scope.narrowing.decode()])
-            yield _Writer(number, document, scopes.setdefault(key, scope), last)
+    policies = sorted(run.policies, key=lambda policy: policy.document.name)
+    for number, policy in enumerate(each for each in policies if each.mutations):
+        scope = _Scope(policy.rules, _narrowing(policy.model))
+        scope = scopes.setdefault(_encoded([scope.rules, scope.narrowing.decode()]), scope)
+        roots = [each.root.type for each in policy.schemas.values()]
+        yield {
+            write.place: _Written(number, policy.document, scope, mutation.index, write)
+            for mutation in policy.mutations
+            for write in writes(mutation.kind, mutation.held, roots)
+        }
 
 
-def _narrowing(policy: MutatingAdmissionPolicy | Policy) -> bytes:
+def _narrowing(policy: AnyPolicy) -> bytes:
     """Return what restricts a policy besides its rules; empty if nothing does."""
     match = policy.spec.match_constraints
     narrowing: list[list[Any]] = [
@@ -174,23 +164,20 @@ def _parts(resource: str) -> tuple[str, str]:
     return name, sub
 
 
-def _by_place(writers: Iterable[_Writer]) -> dict[WrittenPlace, list[_Written]]:
+def _by_place(writers: Iterable[_OfPolicy]) -> dict[WrittenPlace, list[_Written]]:
     """Return the writes of policies to each place: ``[*]`` has every item. The write of a policy to
     one item counts for that item, besides its writes to all of them.
     """
-    fields: dict[WrittenPlace, dict[WrittenPlace, list[_Writer]]] = {}
+    fields: dict[WrittenPlace, dict[WrittenPlace, list[_OfPolicy]]] = {}
     for writer in writers:
-        for place in writer.last:
+        for place in writer:
             places = fields.setdefault(tuple(_ITEM.sub(ALL, step) for step in place), {})
             places.setdefault(place, []).append(writer)
     found: dict[WrittenPlace, list[_Written]] = {}
     for places in fields.values():
         for place, parts in _shared(places).items():
             found[place] = [
-                _Written(by, at)
-                for at in parts
-                for by in places[at]
-                if at == place or place not in by.last
+                by[at] for at in parts for by in places[at] if at == place or place not in by
             ]
     return found
 
@@ -222,22 +209,20 @@ def _finding(place: WrittenPlace, last: _Written, lost: Sequence[_Written]) -> P
     if len(others) > 1:
         listed = few([_named(each) for each in lost], _SHOWN)
         others = [f"{len(lost)} policies before it do not: {listed}"]
-    index, write = last.by.last[last.at]
-    message = f"{_done(write)} {_shown(place)}{_to(write)}, but {others[0]}"
+    message = f"{_done(last.write)} {_shown(place)}{_to(last.write)}, but {others[0]}"
     hint = "policies mutate in the order of their names, so the later one wins"
-    found = FormProblem(("spec", "mutations", index), message, hint, rule=RULE)
-    problem = last.by.document.problem(found, "advice")
+    found = FormProblem(("spec", "mutations", last.mutation), message, hint, rule=RULE)
+    problem = last.document.problem(found, "advice")
     return replace(problem, related=tuple(map(_related, lost[:_RELATED])))
 
 
 def _related(each: _Written) -> Related:
-    document, (index, _) = each.by.document, each.by.last[each.at]
-    place = document.place(path_text(("spec", "mutations", index)))
-    return Related(f"policy {_named(each)}", document.file, *place)
+    place = each.document.place(path_text(("spec", "mutations", each.mutation)))
+    return Related(f"policy {_named(each)}", each.document.file, *place)
 
 
 def _named(each: _Written) -> str:
-    return f"{each.by.document.name!r} {_done(each.write)} it{_to(each.write)}"
+    return f"{each.document.name!r} {_done(each.write)} it{_to(each.write)}"
 
 
 def _shown(place: WrittenPlace) -> str:

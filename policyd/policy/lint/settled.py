@@ -13,11 +13,10 @@ from policyd.cel.syntax.recursion import nodes
 from policyd.errors import BudgetExceeded, CelCompileError, Problem
 from policyd.policy.lint.guards.cases import cases
 from policyd.policy.lint.guards.field_presence import RequestCase
-from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.kinds import KindTypes, TypedPolicies
+from policyd.policy.lint.run import LintedPolicy
+from policyd.policy.lint.types.kinds import KindTypes
 from policyd.policy.model.expressions import CONDITION, VALIDATION, PolicyExpression
 from policyd.policy.model.findings import FormProblem
-from policyd.policy.model.kinds import AnyPolicy
 
 # The consequence of a condition or validation that is always true or false, and the remedy.
 _CONDITIONS = {
@@ -34,18 +33,10 @@ _VALIDATIONS = {
 _NOTHING = RequestCase({}, {}, lambda place: False)
 
 
-def settled(run: LintRun) -> list[Problem]:
-    """Return the advice for all policies, in file order."""
-    return [
-        document.problem(finding, "advice")
-        for document, policy in run.policies()
-        for finding in _of_policy(policy, run.typed)
-    ]
-
-
-def _of_policy(policy: AnyPolicy, typed: TypedPolicies) -> Iterator[FormProblem]:
-    every = list(cases(policy, typed))
-    conditions = [each for each in typed.expressions(policy) if each.role is CONDITION]
+def settled(policy: LintedPolicy) -> Iterator[FormProblem]:
+    """Yield the conditions and validations that the match rules decide."""
+    every = list(cases(policy))
+    conditions = policy.of_role(CONDITION)
     outcomes = {each.path: _settled_outcome(each.text, every) for each in conditions}
     for condition in conditions:
         outcome = outcomes[condition.path]
@@ -58,8 +49,8 @@ def _of_policy(policy: AnyPolicy, typed: TypedPolicies) -> Iterator[FormProblem]
         for case in every
         if not any(_outcome(condition.text, *case) is False for condition in conditions)
     ]
-    for each in typed.expressions(policy):
-        outcome = _settled_outcome(each.text, left) if each.role is VALIDATION else None
+    for each in policy.of_role(VALIDATION):
+        outcome = _settled_outcome(each.text, left)
         if outcome is not None:
             yield _finding(each, outcome, _VALIDATIONS)
 
@@ -89,16 +80,16 @@ def _outcome(text: str, types: KindTypes, case: RequestCase) -> bool | None:
 RULE = "constant-expression"
 
 
-def constant(run: LintRun) -> Iterator[Problem]:
+def constant(policy: LintedPolicy) -> Iterator[Problem]:
     """Yield the advice for all expressions, in order. The literals true and false are intended."""
-    for document, expression, checked in run.expressions:
+    for expression, checked in policy.compiled:
         known = expression.role in (CONDITION, VALIDATION)
         outcome = outcome_of(checked) if known else None
         if outcome is not None:
             word = str(outcome).lower()
             message = f"is always {word} and does not depend on the request"
             hint = _uninterpolated(checked) or f"write {word} if this is intended"
-            yield document.advice(expression.at, RULE, message, hint)
+            yield policy.document.advice(expression.at, RULE, message, hint)
 
 
 def _uninterpolated(checked: Checked) -> str:

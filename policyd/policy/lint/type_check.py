@@ -14,23 +14,22 @@ from dataclasses import dataclass, replace
 from policyd.cel.hints.explaining import hint_at
 from policyd.cel.hints.results import result_hint
 from policyd.cel.hints.tree import Tree
-from policyd.cel.syntax.ast import Call, Checked, Comprehension, Expr, Ident, Select
-from policyd.cel.syntax.source import MAX_ERRORS, Issue, Source
+from policyd.cel.syntax.ast import Call, Comprehension, Expr, Ident, Select
+from policyd.cel.syntax.source import MAX_ERRORS, Issue
 from policyd.cel.types.types import BOOL, DYN
 from policyd.errors import Problem
 from policyd.mutation.schemas.schemas import ANY_KIND, Gvk
 from policyd.policy.lint.guards.cases import matches_any
-from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.kinds import (
-    KindTypes,
-    TypedPolicies,
-    by_kinds,
-    kinds_of,
-    tells_kinds_apart,
+from policyd.policy.lint.run import LintedPolicy, LintRun
+from policyd.policy.lint.types.kinds import KindTypes, by_kinds, tells_kinds_apart
+from policyd.policy.model.expressions import (
+    KEY,
+    MESSAGE,
+    MUTATIONS,
+    VALIDATION,
+    PolicyExpression,
 )
-from policyd.policy.model.expressions import KEY, MESSAGE, VALIDATION
-from policyd.policy.model.kinds import AnyPolicy
-from policyd.policy.source.loaded_documents import Document
+from policyd.policy.model.findings import FormProblem
 
 RULE = "type-check"
 _UNTYPED = "must evaluate to bool but got dyn"
@@ -40,16 +39,13 @@ _UNTYPED = "must evaluate to bool but got dyn"
 class TypeErrors:
     """The type errors of one expression, by the kinds of its objects."""
 
-    document: Document
-    path: str
-    text: str
+    expression: PolicyExpression
     issues: Mapping[Gvk, list[Issue]]
     kinds: tuple[KindTypes, ...]
     hint: str
 
-    def problems(self) -> Iterator[Problem]:
+    def problems(self) -> Iterator[FormProblem]:
         """Yield a problem for each place with errors."""
-        source = Source(self.text)
         at: dict[int, list[tuple[Gvk, str]]] = {}
         for gvk, issues in self.issues.items():
             for issue in issues:
@@ -57,70 +53,65 @@ class TypeErrors:
         for pos, messages in sorted(at.items())[:MAX_ERRORS]:
             gvk, first = messages[0]
             types = next((each for each in self.kinds if each.gvk == gvk), None)
-            tree = None if types is None else types.tree(self.text)
+            tree = None if types is None else types.tree(self.expression.text)
             hint = self.hint or ("" if tree is None else hint_at(tree, pos, first))
             read = "" if tree is None else _read_at(tree, pos)
             about = [(types.reads[read], first)] if types is not None and read else messages
-            found = Problem(by_kinds(about), hint=hint, rule=RULE, severity="advice")
-            yield self.document.placed(source.at(pos, found), self.path)
+            yield self.expression.finding(pos, RULE, by_kinds(about), hint)
 
 
 def with_types(run: LintRun, problems: Sequence[Problem]) -> list[Problem]:
     """Return problems with better hints where a value has no type that CEL knows, and one that all
     kinds of its objects have in their schemas.
     """
-    untyped = [each for each in problems if each.message == _UNTYPED]
-    hints: dict[int, str] = {}
-    for document, policy in run.policies() if untyped else ():
-        kinds = [run.typed.of(policy, gvk) for gvk in kinds_of(policy, run.typed.schemas)]
-        for each in run.typed.expressions(policy):
-            place = document.placed(Problem("", line=1, column=1), each.at)
-            checked = [found for types in kinds if (found := types.checked(each.text))]
+    untyped = any(each.message == _UNTYPED for each in problems)
+    remedies: dict[tuple[str, str, str], str] = {}
+    for policy in run.policies if untyped else ():
+        for each in policy.of_role(VALIDATION):
+            every = (policy.types(gvk).checked(each.text) for gvk in policy.kinds)
+            checked = [found for found in every if found is not None]
             known = {found.result_type for found in checked}
-            if each.role is VALIDATION and len(known) == 1 and DYN not in known:
-                remedy = result_hint(checked[0].expr, known.pop(), (BOOL,))
-                same = (place.file, place.path, place.document)
-                hints |= {
-                    id(other): remedy
-                    for other in untyped
-                    if (other.file, other.path, other.document) == same
-                }
-    return [replace(each, hint=hints.get(id(each), each.hint)) for each in problems]
+            if len(known) == 1 and DYN not in known:
+                place = policy.document.file, each.at, policy.document.label
+                remedies[place] = result_hint(checked[0].expr, known.pop(), (BOOL,))
+    return [
+        replace(each, hint=remedies.get((each.file, each.path, each.document), each.hint))
+        if each.message == _UNTYPED
+        else each
+        for each in problems
+    ]
 
 
-def type_check(run: LintRun) -> Iterator[Problem]:
-    """Yield the advice for all policies, in file order."""
-    for each in type_errors(run):
+def type_check(policy: LintedPolicy) -> Iterator[FormProblem]:
+    """Yield the advice for all expressions, keys of reads first."""
+    for each in type_errors(policy):
         yield from each.problems()
 
 
-def type_errors(run: LintRun) -> Iterator[TypeErrors]:
-    """Yield the expressions of all policies that have type errors, as the API server reports them
-    in status.typeChecking. Skips expressions that do not compile.
+def type_errors(policy: LintedPolicy) -> Iterator[TypeErrors]:
+    """Yield the expressions that have type errors, as the API server reports them in
+    status.typeChecking. Skips expressions that do not compile.
     """
-    typed = run.typed
-    for document, policy in run.policies():
-        for key, types in typed.keys(policy):
-            found = types.issues(key.text) or _no_key(types.checked(key.text))
-            if found and types.gvk is not None:
-                yield TypeErrors(document, key.at, key.text, {types.gvk: found}, (types,), "")
-        untyped = typed.of(policy, None)
-        kinds = [typed.of(policy, gvk) for gvk in kinds_of(policy, typed.schemas)]
-        others = typed.of(policy, ANY_KIND) if matches_any(policy, typed.schemas) else None
-        subjects = (*kinds, *([] if others is None else [others]))
-        for each in typed.expressions(policy):
-            text = each.text
-            if not (each.role.patches or each.role in (VALIDATION, MESSAGE)) or untyped.issues(
-                text
-            ):
-                continue
-            issues = {types.gvk: types.issues(text) for types in kinds if types.gvk is not None}
-            reported = {gvk: found for gvk, found in _believable(text, issues).items() if found}
-            if others is not None and not reported and others.issues(text):
-                reported = {ANY_KIND: others.issues(text)}
-            if reported:
-                other = "" if each.role.patches else _other_version(policy, text, reported, typed)
-                yield TypeErrors(document, each.at, text, reported, subjects, other)
+    for key, types in policy.read_keys():
+        found, checked = types.issues(key.text), types.checked(key.text)
+        if not found and checked is not None and checked.result_type not in KEY.results:
+            wrong = f"a key must be string or list(string), not {checked.result_type}"
+            found = [Issue(checked.expr.pos, wrong)]  # an error for every object
+        if found and types.gvk is not None:
+            yield TypeErrors(key, {types.gvk: found}, (types,), "")
+    untyped, kinds = policy.types(None), [policy.types(gvk) for gvk in policy.kinds]
+    others = [policy.types(ANY_KIND)] if matches_any(policy) else []
+    for each in policy.of_role(VALIDATION, MESSAGE, *MUTATIONS.values()):
+        text = each.text
+        if untyped.issues(text):
+            continue
+        issues = {types.gvk: types.issues(text) for types in kinds if types.gvk is not None}
+        reported = {gvk: found for gvk, found in _believable(text, issues).items() if found}
+        for types in others if not reported else ():
+            reported = {ANY_KIND: found} if (found := types.issues(text)) else {}
+        if reported:
+            other = "" if each.role.patches else _other_version(policy, text, reported)
+            yield TypeErrors(each, reported, (*kinds, *others), other)
 
 
 def _read_at(tree: Tree, pos: int) -> str:
@@ -150,26 +141,17 @@ def _read_at(tree: Tree, pos: int) -> str:
     return ""
 
 
-def _other_version(
-    policy: AnyPolicy, text: str, reported: Iterable[Gvk], typed: TypedPolicies
-) -> str:
+def _other_version(policy: LintedPolicy, text: str, reported: Iterable[Gvk]) -> str:
     """Return the hint at a version of a kind that has what the expression reads."""
+    published = policy.run.published
     for gvk in reported:
-        for version in typed.schemas.versions_of(gvk.group, gvk.kind):
+        for version in published.versions_of(gvk.group, gvk.kind):
             other = gvk._replace(version=version)
-            known = version != gvk.version and typed.schemas.find(other) is not None
-            if known and not typed.of(policy, other).issues(text):
+            known = version != gvk.version and published.find(other) is not None
+            if known and not policy.types(other).issues(text):
                 where = other.api_version
                 return f"{where} has what the expression reads: write {version} in apiVersions"
     return ""
-
-
-def _no_key(checked: Checked | None) -> list[Issue]:
-    """Return what is wrong with the type of a key, which is an error for every object."""
-    if checked is None or checked.result_type in KEY.results:
-        return []
-    wrong = f"a key must be string or list(string), not {checked.result_type}"
-    return [Issue(checked.expr.pos, wrong)]
 
 
 def _believable(text: str, issues: Mapping[Gvk, list[Issue]]) -> Mapping[Gvk, list[Issue]]:

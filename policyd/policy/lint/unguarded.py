@@ -12,33 +12,32 @@ A field that may be null needs ``a.b != null && a.b …``: for CEL it is there.
 Fields are the fields of the kinds that ``type_check`` checks. Only certain errors are reported.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
 
 from policyd.cel.syntax.ast import Call, Checked, Comprehension, Expr, Literal, Select, StructExpr
 from policyd.cel.syntax.recursion import children
-from policyd.cel.syntax.source import Source
 from policyd.cel.syntax.unparse import unparse
 from policyd.cel.types.types import DYN, Kind
-from policyd.errors import Problem
+from policyd.json_types import FieldPath
 from policyd.mutation.schemas.schemas import ANY_KIND
 from policyd.policy.lint.guards.cases import cases, in_no_namespace
-from policyd.policy.lint.guards.field_presence import OUTSIDE, PRESENT, Loops, RequestCase
+from policyd.policy.lint.guards.field_presence import PRESENT, RequestCase
 from policyd.policy.lint.guards.forms import NOT_NULL, Place, Places, either, is_null
 from policyd.policy.lint.mutations.failing import FRAGILE
 from policyd.policy.lint.mutations.parents import WrittenParts, missing_parts
-from policyd.policy.lint.run import LintRun
+from policyd.policy.lint.run import LintedPolicy
 from policyd.policy.lint.types.kinds import KindTypes
 from policyd.policy.model.expressions import (
     CONDITION,
-    KEY,
     MESSAGE,
+    MUTATIONS,
     VALIDATION,
     VARIABLE,
-    ExpressionRole,
     PolicyExpression,
 )
-from policyd.policy.model.kinds import AnyPolicy
+from policyd.policy.model.findings import FormProblem
 
 FIELD, NULL = "unguarded-field", "null-object"
 _EQUALITY = {"_==_": "!", "_!=_": ""}  # with null: whether a field is missing, or there
@@ -48,107 +47,82 @@ _STORED = {("item",): PRESENT, ("request", "operation"): "READ"}
 _MAX_STEPS = 50_000  # of one policy and kind: variables of variables may double at each level
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """An expression and its place."""
-
-    path: str
-    checked: Checked
-
-
-@dataclass(frozen=True, slots=True)
-class _Hit:
-    """One part of an expression that may be an error."""
-
-    rule: str
-    text: _Text
-    pos: int
-    message: str
-    hint: str
-
-
-def unguarded(run: LintRun) -> Iterator[Problem]:
-    """Yield the advice for all policies, in file order; of an expression with errors there is
-    none, which could contradict their remedies.
+def unguarded(policy: LintedPolicy) -> Iterator[FormProblem]:
+    """Yield the advice for a policy; of an expression with errors there is none, which could
+    contradict their remedies.
     """
-    compiled = {(id(each.document), each.expression.at) for each in run.expressions}
-    for document, policy in run.policies():
-        hits: dict[tuple[str, str, int], tuple[_Hit, set[str]]] = {}
-        reported: set[str] = set()
-        expressions = [each for each in run.typed.expressions(policy) if each.role is not KEY]
-        walked = [(expressions, types, case) for types, case in cases(policy, run.typed)]
-        walked += [
-            ([key], types, RequestCase({}, _STORED, types.lacks))
-            for key, types in run.typed.keys(policy)
-        ]
-        for expressions, types, case in walked:
-            gvk = types.gvk
-            kind = "" if gvk is None or gvk == ANY_KIND else gvk.label
-            reported.add(kind)
-            trees = [types.checked(each.text) for each in expressions if each.role.patches]
-            parsed = [tree.expr for tree in trees if tree is not None]
-            written = WrittenParts.of(policy, document.raw, parsed)
-            for hit in _Walk(policy, expressions, types, case, written).hits():
-                hits.setdefault((hit.rule, hit.text.path, hit.pos), (hit, set()))[1].add(kind)
-        for hit, kinds in hits.values():
-            if (id(document), hit.text.path) not in compiled:
-                continue
-            where = (
-                "" if kinds - {""} == reported - {""} else f" ({', '.join(sorted(kinds - {''}))})"
-            )
-            found = Problem(hit.message + where, hint=hit.hint, rule=hit.rule, severity="advice")
-            source = Source(hit.text.checked.text)
-            yield document.placed(source.at(hit.pos, found), hit.text.path)
+    compiled = {each.path for each, _ in policy.compiled}
+    hits: dict[tuple[str, FieldPath, int | None], tuple[FormProblem, set[str]]] = {}
+    reported: set[str] = set()
+    found = [(types.gvk, _Walk(policy, types, case).policy_hits()) for types, case in cases(policy)]
+    for key, types in policy.read_keys():
+        walk = _Walk(policy, types, RequestCase({}, _STORED, types.lacks))
+        found.append((types.gvk, walk.key_hits(key)))
+    for gvk, of_kind in found:
+        kind = "" if gvk is None or gvk == ANY_KIND else gvk.label
+        reported.add(kind)
+        for hit in of_kind:
+            hits.setdefault((hit.rule, hit.path, hit.pos), (hit, set()))[1].add(kind)
+    for hit, kinds in hits.values():
+        if hit.path in compiled:
+            named = sorted(kinds - {""})
+            where = "" if named == sorted(reported - {""}) else f" ({', '.join(named)})"
+            yield replace(hit, message=hit.message + where)
 
 
 class _Walk:
     """Walks the expressions of a policy, for objects of one kind and for one operation."""
 
-    def __init__(
-        self,
-        policy: AnyPolicy,
-        expressions: Iterable[PolicyExpression],
-        types: KindTypes,
-        case: RequestCase,
-        written: WrittenParts,
-    ) -> None:
-        self._written = written
+    def __init__(self, policy: LintedPolicy, types: KindTypes, case: RequestCase) -> None:
         self._policy = policy
-        self._expressions = tuple(expressions)
         self._types = types
         self._case = case
-        self._text = _Text("", Checked("", Literal(0, 0, None), {}, {}))
-        self._found: list[_Hit] = []
+        self._text: PolicyExpression
+        self._checked: Checked
+        self._found: list[FormProblem] = []
         self._seen: set[tuple[str, Places]] = set()
         self._missing: set[Place] = set()
         # By id(), as nodes are numbered within one expression.
         self._compared: dict[int, str] = {}  # operands of == null and != null: "!" or ""
         self._used: set[int] = set()  # what must not be null
         self._steps = 0
-        self._paths = {each.name: each.at for each in self._of_role(VARIABLE)}
+        self._variables = {each.name: each for each in policy.of_role(VARIABLE)}
 
-    def hits(self) -> list[_Hit]:
-        """Return the possible errors."""
-        for key in self._of_role(KEY):
-            self._expression(key.at, self._types.checked(key.text), self._present())
+    @cached_property
+    def _written(self) -> WrittenParts:
+        patches = self._policy.of_role(*MUTATIONS.values())
+        trees = [tree for each in patches if (tree := self._types.checked(each.text))]
+        return WrittenParts.of(self._policy, [tree.expr for tree in trees])
+
+    def key_hits(self, key: PolicyExpression) -> list[FormProblem]:
+        """Return the possible errors of the key of a read."""
+        self._expression(key, self._present())
+        return self._found
+
+    def policy_hits(self) -> list[FormProblem]:
+        """Return the possible errors of all expressions but keys."""
         there = self._conditions()
         if there is not None:
             there |= self._present()
             self._validations(there)
-            self._mutations(there)
+            if self._case.known["request", "operation"] != "DELETE":
+                for each in self._policy.of_role(*MUTATIONS.values()):
+                    self._expression(each, there)
         return self._found
 
     def _conditions(self) -> Places | None:
         """Return the places that the matchConditions guard; None if they exclude this case."""
-        texts = [(each.at, self._types.checked(each.text)) for each in self._of_role(CONDITION)]
-        if any(each and self._case.decide(each.expr) is False for _, each in texts):
+        conditions = self._policy.of_role(CONDITION)
+        checked = [self._types.checked(each.text) for each in conditions]
+        if any(each and self._case.decide(each.expr) is False for each in checked):
             return None
-        held = [self._case.holding(each.expr, True) if each else Places() for _, each in texts]
+        held = [self._case.holding(each.expr, True) if each else Places() for each in checked]
         case = self._case
-        self._case = replace(case, known={**case.known, ("namespaceObject",): None})
-        for index, (path, checked) in enumerate(texts):
+        known = {**case.known, ("namespaceObject",): None}
+        self._case = RequestCase(case.variables, known, case.lacks)
+        for index, condition in enumerate(conditions):
             others = held[:index] + held[index + 1 :]
-            self._expression(path, checked, self._present().union(*others))
+            self._expression(condition, self._present().union(*others))
         self._case = case
         return Places().union(*held)
 
@@ -157,139 +131,121 @@ class _Walk:
         return frozenset(each for each, value in self._case.known.items() if value is PRESENT)
 
     def _validations(self, there: Places) -> None:
-        messages = {each.path[:-1]: each for each in self._of_role(MESSAGE)}
-        for validation in self._of_role(VALIDATION):
+        messages = {each.path[:-1]: each for each in self._policy.of_role(MESSAGE)}
+        for validation in self._policy.of_role(VALIDATION):
             checked = self._types.checked(validation.text)
-            self._expression(validation.at, checked, there)
+            self._expression(validation, there)
             if checked is None:
                 continue
             message = messages.get(validation.path[:-1])
             if message is not None and self._case.decide(checked.expr) is not True:
                 failed = there | self._case.holding(checked.expr, False)
-                self._expression(message.at, self._types.checked(message.text), failed)
+                self._expression(message, failed)
             # If an earlier validation is false or an error, the request is denied anyway.
             there |= self._case.holding(checked.expr, True)
 
-    def _mutations(self, there: Places) -> None:
-        if self._case.known["request", "operation"] == "DELETE":
-            return
-        for each in self._expressions:
-            if each.role.patches:
-                self._expression(each.at, self._types.checked(each.text), there)
-
-    def _of_role(self, role: ExpressionRole) -> list[PolicyExpression]:
-        return [each for each in self._expressions if each.role is role]
-
-    def _expression(self, path: str, checked: Checked | None, there: Places) -> None:
+    def _expression(self, text: PolicyExpression, there: Places) -> None:
         self._missing.clear()
+        checked = self._types.checked(text.text)
         if checked is not None:
-            self._text = _Text(path, checked)
-            self._visit(checked.expr, there, OUTSIDE)
+            self._text, self._checked = text, checked
+            self._visit(checked.expr, there)
 
-    def _visit(self, node: Expr, there: Places, loops: Loops) -> None:
+    def _visit(self, node: Expr, there: Places) -> None:
         self._steps += 1
         if self._steps > _MAX_STEPS:
             return
-        variable = self._case.variable(node, loops)
+        variable = self._case.variable(node)
         self._used |= _needed(node, id(node) in self._used)
         match node:
             case Select() if variable is not None:
                 self._variable(node.field, variable, there)
-                self._null_value(node, there, loops)
+                self._null_value(node, there)
             case Select():
-                self._visit(node.operand, there, loops)
-                self._read(node, node.operand, node.field, there, loops)
+                self._visit(node.operand, there)
+                self._read(node, node.operand, node.field, there)
             case Call(function="_[_]", args=(of, Literal(value=str() as name))):
-                self._visit(of, there, loops)
-                self._read(node, of, name, there, loops)
+                self._visit(of, there)
+                self._read(node, of, name, there)
             case Call(function="_[_]", args=(of, key)):
-                self._visit(of, there, loops)
-                self._visit(key, there, loops)
-                self._null(node, of, loops)
+                self._visit(of, there)
+                self._visit(key, there)
+                self._null(node, of)
             case Call(function="_&&_" | "_||_", args=(left, right)):
-                self._both(left, right, node.function == "_&&_", there, loops)
+                truth = node.function == "_&&_"
+                for side, beside in ((left, right), (right, left)):
+                    # It matters only if the other does not decide the outcome.
+                    if self._case.decide(beside) is not (not truth):
+                        self._visit(side, there | self._case.holding(beside, truth))
             case Call(function="_?_:_", args=(condition, then, other)):
-                self._branches(condition, then, other, there, loops)
+                self._branches(condition, then, other, there)
             case Comprehension():
-                self._loop(node, there, loops)
+                self._loop(node, there)
             case _:
-                if isinstance(node, Call):
-                    self._note_comparison(node)
+                if isinstance(node, Call) and any(map(is_null, node.args)):
+                    negated = _EQUALITY.get(node.function)
+                    if negated is not None:
+                        self._compared |= dict.fromkeys(map(id, node.args), negated)
                 for child in children(node):
-                    self._visit(child, there, loops)
+                    self._visit(child, there)
                 if isinstance(node, StructExpr) and node.type_name == "JSONPatch":
-                    self._operation(node, there, loops)
-                self._null_value(node, there, loops)
+                    self._operation(node, there)
+                self._null_value(node, there)
 
-    def _operation(self, node: StructExpr, there: Places, loops: Loops) -> None:
-        def key_of(step: Expr) -> str | None:
-            return self._case.key(step, loops)
-
-        for part in missing_parts(node, self._types, key_of, there, self._written):
+    def _operation(self, node: StructExpr, there: Places) -> None:
+        for part in missing_parts(node, self._types, self._case.key, there, self._written):
             if part.place not in self._missing:  # once for each expression
                 self._missing.add(part.place)
                 self._report(FRAGILE, part.node, part.message, part.hint)
 
-    def _branches(
-        self, condition: Expr, then: Expr, other: Expr, there: Places, loops: Loops
-    ) -> None:
+    def _branches(self, condition: Expr, then: Expr, other: Expr, there: Places) -> None:
         """Visit a conditional: each branch that can be reached, with what the condition guards."""
-        self._visit(condition, there, loops)
-        settled = self._case.decide(condition, loops)
+        self._visit(condition, there)
+        settled = self._case.decide(condition)
         for branch, outcome in ((then, True), (other, False)):
             if settled is not (not outcome):
-                held = self._case.holding(condition, outcome, loops)
-                self._visit(branch, there | held, loops)
-
-    def _note_comparison(self, node: Call) -> None:
-        """Note the sides of a comparison with null."""
-        negated = _EQUALITY.get(node.function)
-        if negated is not None and any(map(is_null, node.args)):
-            self._compared |= {id(each): negated for each in node.args}
-
-    def _both(self, left: Expr, right: Expr, truth: bool, there: Places, loops: Loops) -> None:
-        """Visit both sides; each matters only if the other does not decide the outcome."""
-        for side, other in ((left, right), (right, left)):
-            if self._case.decide(other, loops) is not (not truth):
-                self._visit(side, there | self._case.holding(other, truth, loops), loops)
+                held = self._case.holding(condition, outcome)
+                self._visit(branch, there | held)
 
     def _variable(self, name: str, checked: Checked, there: Places) -> None:
         """Visit the variable's expression with the guards of its use."""
         outside = frozenset(place for place in there if not place[0].startswith("@"))
         if (name, outside) not in self._seen:
             self._seen.add((name, outside))
-            here, self._text = self._text, _Text(self._paths[name], checked)
-            self._visit(checked.expr, outside, OUTSIDE)
-            self._text = here
+            here = self._text, self._checked, self._case
+            self._text, self._checked, self._case = self._variables[name], checked, here[2].outside
+            self._visit(checked.expr, outside)
+            self._text, self._checked, self._case = here
 
-    def _loop(self, node: Comprehension, there: Places, loops: Loops) -> None:
-        self._visit(node.iter_range, there, loops)
-        self._visit(node.accu_init, there, loops)
+    def _loop(self, node: Comprehension, there: Places) -> None:
+        self._visit(node.iter_range, there)
+        self._visit(node.accu_init, there)
         name = node.iter_var2 or node.iter_var
         here: Place = (f"@{node.id}",)
         names: dict[str, Place] = {node.iter_var: (f"@{node.id}.key",), name: here}
-        bound = self._case.place(node.accu_init, loops)
+        bound = self._case.place(node.accu_init)
         names[node.accu_var] = bound or (f"@{node.id}.result",)
-        inner = loops.within(names, {here[0]: self._case.sources(node.iter_range, loops)})
-        there |= self._case.within(node.iter_range, here, loops)
+        there |= self._case.within(node.iter_range, here)
+        around = self._case
+        self._case = around.inside(names, {here[0]: around.sources(node.iter_range)})
         for part in (node.loop_condition, node.loop_step, node.result):
-            self._visit(part, there, inner)
+            self._visit(part, there)
+        self._case = around
 
-    def _null(self, node: Expr, of: Expr, loops: Loops) -> bool:
+    def _null(self, node: Expr, of: Expr) -> bool:
         """Report a field of an object that is null in this operation."""
-        place = self._case.place(of, loops)
+        place = self._case.place(of)
         if place is None or self._case.known.get(place, PRESENT) is not None:
             return False
         operation = self._case.known["request", "operation"]
         when, requests = f"on {operation}", f"{operation} request"
-        rules = self._policy.spec.match_constraints.resource_rules
-        matched = {each for rule in rules for each in rule.operations}
+        matched = {each for rule in self._policy.rules for each in rule.operations}
         if place == ("object",) and matched == {"DELETE"}:
             hint = "write oldObject, which is the object that is deleted"
         elif place == ("object",):
             hint = "write request.operation != 'DELETE' && …, or use oldObject"
         elif place == ("namespaceObject",):
-            if self._text.path.startswith("spec.matchConditions"):
+            if self._text.role is CONDITION:
                 when, hint = "in matchConditions", "write a namespaceSelector or a validation"
             else:
                 gvk, hint = self._types.gvk, "write namespaceObject == null || …"
@@ -304,22 +260,22 @@ class _Walk:
         self._report(NULL, node, f"{place[0]} is null {when}, so every {requests} errors", hint)
         return True
 
-    def _read(self, node: Expr, of: Expr, name: str, there: Places, loops: Loops) -> None:
-        if (isinstance(node, Select) and node.test_only) or self._null(node, of, loops):
+    def _read(self, node: Expr, of: Expr, name: str, there: Places) -> None:
+        if (isinstance(node, Select) and node.test_only) or self._null(node, of):
             return
-        place = self._case.place(node, loops)
+        place = self._case.place(node)
         if place is None:
             return
-        whole = _whole(place, loops)
+        whole = self._case.whole(place)
         if any(each[0] == "params" for each in whole):
             return  # the author of the params knows the policy
-        kind = self._text.checked.types.get(of.id, DYN)
+        kind = self._checked.types.get(of.id, DYN)
         is_map = kind.kind is Kind.MAP
-        if is_map and _is_made(place[0], loops):
+        if is_map and self._case.is_made(place[0]):
             return  # the expression builds the map itself
         open_ones = set[Place]() if place in there else set(whole) - there
         # Objects of several kinds in one list are maps for the type checker, their members dyn.
-        known = all(self._types.is_object(each[:-1]) for each in whole)
+        known = all(self._types.objects.is_object(self._types.type_at(each[:-1])) for each in whole)
         if known and kind.kind in (Kind.MAP, Kind.DYN):
             is_map, lacks = False, any(map(self._types.may_lack, open_ones))
         else:
@@ -327,14 +283,14 @@ class _Walk:
         if open_ones and (is_map or lacks):
             self._may_be_missing(node, unparse(of), name, is_map=is_map)
         else:
-            self._null_value(node, there, loops)
+            self._null_value(node, there)
 
-    def _null_value(self, node: Expr, there: Places, loops: Loops) -> None:
+    def _null_value(self, node: Expr, there: Places) -> None:
         """Report a value that may be null where it must not be."""
-        place = self._case.place(node, loops) if id(node) in self._used else None
+        place = self._case.place(node) if id(node) in self._used else None
         if place is None or _never_null(node) or (*place, NOT_NULL) in there:
             return
-        whole = _whole(place, loops)
+        whole = self._case.whole(place)
         if any(self._types.may_be_null(each) and (*each, NOT_NULL) not in there for each in whole):
             text = unparse(node)
             self._report(FIELD, node, f"{text} may be null", f"write {text} != null && …")
@@ -349,7 +305,7 @@ class _Walk:
         )
         negated = self._compared.get(id(node))
         if negated is None:
-            hint = f"write {either(test, optional, self._text.checked.types[node.id])}"
+            hint = f"write {either(test, optional, self._checked.types[node.id])}"
         else:
             hint = f"write {negated}{f'({test})' if negated and is_map else test}"
         if is_map and name == "items" and text.startswith("reads."):
@@ -361,12 +317,13 @@ class _Walk:
         if place == ("request", "namespace"):
             return self._types.gvk is not None and in_no_namespace(self._types.gvk)
         if place in (("request", "subResource"), ("request", "requestSubResource")):
-            rules = self._policy.spec.match_constraints.resource_rules
-            return any("/" not in resource for rule in rules for resource in rule.resources)
+            return any(
+                "/" not in resource for rule in self._policy.rules for resource in rule.resources
+            )
         return place == ("request", "userInfo", "extra")
 
     def _report(self, rule: str, node: Expr, message: str, hint: str) -> None:
-        self._found.append(_Hit(rule, self._text, node.pos, message, hint))
+        self._found.append(self._text.finding(node.pos, rule, message, hint))
 
 
 def _needed(node: Expr, used: bool) -> set[int]:
@@ -387,14 +344,3 @@ def _never_null(node: Expr) -> bool:
     """Whether a node reads a place, but its value is a boolean or an optional."""
     tests = isinstance(node, Select) and node.test_only
     return tests or (isinstance(node, Call) and node.function in ("_?._", "_[?_]"))
-
-
-def _whole(place: Place, loops: Loops) -> list[Place]:
-    """Return a place with the lists of its loop variable: one for each list."""
-    return [(*source, *place[1:]) for source in loops.elements.get(place[0], ())] or [place]
-
-
-def _is_made(name: str, loops: Loops) -> bool:
-    """Whether a loop variable iterates over a list (of lists) that the expression builds."""
-    sources = loops.elements.get(name, ())
-    return name.startswith("@") and all(_is_made(source[0], loops) for source in sources)

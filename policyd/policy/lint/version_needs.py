@@ -4,20 +4,18 @@ Only what an older version would reject counts: functions, macros, syntax, and t
 policies. Differences in evaluation are in docs/reference/kubernetes-versions.md.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from policyd.cel.syntax.ast import Call, Checked, Comprehension
 from policyd.cel.syntax.lexer import tokenize
 from policyd.cel.syntax.macros import INTRODUCED
 from policyd.cel.syntax.recursion import nodes
-from policyd.cel.syntax.source import Issue, Source
 from policyd.cel.types.functions import introduced
-from policyd.errors import CelTypeError, Problem
-from policyd.policy.compile.checked import CheckedExpression
-from policyd.policy.lint.run import LintRun
-from policyd.policy.source.loaded_documents import Document, Sources
+from policyd.errors import Problem
+from policyd.policy.lint.run import LintedPolicy, LintRun
+from policyd.policy.model.findings import FormProblem
+from policyd.policy.source.loaded_documents import Document
 from policyd.versions import ESCAPED_IDENTIFIERS, OLDEST, KubernetesVersion
 
 RULE = "newer-than-target"
@@ -39,14 +37,6 @@ class Need(NamedTuple):
     pos: int
 
 
-class PolicyNeed(NamedTuple):
-    """A policy, and the newest version that its expressions need."""
-
-    document: Document
-    version: KubernetesVersion
-    what: str
-
-
 def needs(checked: Checked) -> Iterator[Need]:
     """Yield everything in an expression that is newer than the oldest supported version."""
     for token in tokenize(checked.text)[0]:
@@ -64,27 +54,35 @@ def needs(checked: Checked) -> Iterator[Need]:
                     yield Need(first, f"function {name}()", node.pos)
 
 
-def needed_by_policy(expressions: Iterable[CheckedExpression]) -> list[PolicyNeed]:
-    """Return the policies that need a newer version than the oldest supported one."""
-    found: dict[tuple[str, str], PolicyNeed] = {}
-    for document, _, checked in expressions:
-        key = document.kind, document.name
-        for need in needs(checked):
-            if key not in found or need.version > found[key].version:
-                found[key] = PolicyNeed(document, need.version, need.what)
-    return list(found.values())
+def newest_need(policy: LintedPolicy) -> Need | None:
+    """Return the newest need of a policy; None if the oldest supported version has all of it."""
+    every = [need for _, checked in policy.compiled for need in needs(checked)]
+    return max(every, key=lambda need: need.version, default=None)
 
 
-def newer(run: LintRun) -> Iterator[Problem]:
-    """Yield what Kubernetes of the target version would reject; nothing if there is no target."""
-    target = run.target
+def newer(policy: LintedPolicy) -> Iterator[FormProblem]:
+    """Yield the parts of expressions that Kubernetes of the target version would reject."""
+    target = policy.run.target
     if target is None:
         return
-    for document, expression, checked in run.expressions:
+    for expression, checked in policy.compiled:
         for need in sorted(set(needs(checked)), key=lambda need: need.pos):
             if need.version > target:
-                yield _problem(document, expression.at, checked, need, target)
-    yield from _newer_apis(run.sources, target)
+                message = f"{need.what} needs Kubernetes {need.version}; the target is {target}"
+                yield expression.finding(need.pos, RULE, message)
+
+
+def newer_apis(run: LintRun, document: Document) -> Iterator[Problem]:
+    """Yield advice on a policy of a kind that Kubernetes of the target version does not serve."""
+    version = document.api_version.rpartition("/")[2]
+    since = SERVED.get((document.kind.removesuffix("Binding"), version))
+    if since is not None and run.target is not None and since > run.target:
+        message = (
+            f"{document.kind} {version} is served since Kubernetes {since}; "
+            f"the target is {run.target}"
+        )
+        hint = "policyd evaluates it on every version, if it is loaded from a file"
+        yield document.advice("apiVersion", API_RULE, message, hint)
 
 
 def _form(node: Comprehension) -> tuple[str, int]:
@@ -92,24 +90,3 @@ def _form(node: Comprehension) -> tuple[str, int]:
     if node.macro == "sortBy":
         return node.macro, 2
     return node.macro, 3 if node.iter_var2 else 0
-
-
-def _problem(
-    document: Document, path: str, checked: Checked, need: Need, target: KubernetesVersion
-) -> Problem:
-    message = f"{need.what} needs Kubernetes {need.version}; the target is {target}"
-    inner = Source(checked.text).error(CelTypeError, [Issue(need.pos, message)]).problems[0]
-    return document.placed(replace(inner, rule=RULE), path)
-
-
-def _newer_apis(sources: Sources, target: KubernetesVersion) -> Iterator[Problem]:
-    for document in sources.documents:
-        version = document.api_version.rpartition("/")[2]
-        since = SERVED.get((document.kind.removesuffix("Binding"), version))
-        if since is None or since <= target:
-            continue
-        message = (
-            f"{document.kind} {version} is served since Kubernetes {since}; the target is {target}"
-        )
-        hint = "policyd evaluates it on every version, if it is loaded from a file"
-        yield document.advice("apiVersion", API_RULE, message, hint)

@@ -23,6 +23,7 @@ from policyd.policy.model.shapes import (
     ShapeFault,
     below,
     check_of,
+    inner_types,
 )
 
 
@@ -32,12 +33,8 @@ def camel(name: str) -> str:
     return first + "".join(map(str.capitalize, others))
 
 
-def _go_string(value: object) -> object:
-    """``null`` where Go has a plain string is the empty text."""
-    return "" if value is None else value
-
-
-GoString = Annotated[str, Before(_go_string, str)]
+# ``null`` where Go has a plain string is the empty text.
+GoString = Annotated[str, Before(lambda value: "" if value is None else value, str)]
 # The value of an absent map: shared, because nothing changes a model.
 NOTHING: dict[str, Any] = {}
 _REQUIRED: Any = object()
@@ -161,7 +158,12 @@ class Model:
     def plain_given(self, exclude: Container[str]) -> dict[str, Any]:
         """The JSON value in camelCase of the fields that the document names, without some."""
         kept = {name: value for name, value in self.__dict__.items() if name not in exclude}
-        return {self.fields[name].alias: _plain_given(value) for name, value in kept.items()}
+        return {
+            self.fields[name].alias: (
+                value.plain_given(()) if isinstance(value, Model) else _plain(value)
+            )
+            for name, value in kept.items()
+        }
 
     @property
     def fields_given(self) -> frozenset[str]:
@@ -186,6 +188,11 @@ class Model:
     def __repr__(self) -> str:
         shown = (f"{name}={getattr(self, name)!r}" for name in self.fields)
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def model_in(annotation: Any) -> type[Model] | None:
+    """Return the model in the type of a field: ``Model``, ``Model | None`` or a list of them."""
+    return next((each for each in inner_types(annotation) if issubclass(each, Model)), None)
 
 
 def aliases(model: type[Model]) -> frozenset[str]:
@@ -231,10 +238,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, datetime):  # models hold times in UTC
         return value.replace(tzinfo=None).isoformat() + "Z"
     return value.isoformat() if isinstance(value, date) else value
-
-
-def _plain_given(value: Any) -> Any:
-    return value.plain_given(()) if isinstance(value, Model) else _plain(value)
 
 
 def labels_of(obj: JSON) -> dict[str, str]:

@@ -30,7 +30,9 @@ class PathError(ValueError):
 def parts_of(path: str) -> list[str]:
     """Return the names and indexes of a path; raises PathError."""
     if path.startswith("/"):
-        raise PathError(path, "is a path of a JSON Patch", f"write {_of_pointer(path)}")
+        names = [each.replace("~1", "/").replace("~0", "~") for each in path[1:].split("/")]
+        written = _written(APPEND if name == "-" else name for name in names)
+        raise PathError(path, "is a path of a JSON Patch", f"write {written}")
     parts: list[str] = []
     at = 0
     while at < len(path):
@@ -76,12 +78,6 @@ def _bracketed(path: str, at: int) -> tuple[str, int]:
     if after < len(path) and path[after] not in ".[":
         raise PathError(path, "is not a path", f"write . or [ before {path[after:]}")
     return path[start:end], after
-
-
-def _of_pointer(pointer: str) -> str:
-    """Return the path of a JSON Pointer: ``/spec/containers/0/image``."""
-    names = [each.replace("~1", "/").replace("~0", "~") for each in pointer[1:].split("/")]
-    return _written(APPEND if name == "-" else name for name in names)
 
 
 def _written(parts: Iterable[str]) -> str:

@@ -68,19 +68,18 @@ def schema_of_all() -> Schema:
         "title": "policyd policies and suites",
         "type": "object",
         "required": ["apiVersion", "kind"],
-        "allOf": [_if_kind(kind, groups) for kind, (groups, _) in KINDS.items()],
+        # The API group distinguishes our documents of a kind from another's.
+        "allOf": [
+            {
+                "if": {
+                    "required": ["apiVersion", "kind"],
+                    "properties": {"kind": {"const": kind}, "apiVersion": {"enum": [*versions]}},
+                },
+                "then": {"$ref": f"#/definitions/{kind}"},
+            }
+            for kind, (versions, _) in KINDS.items()
+        ],
         "definitions": definitions,
-    }
-
-
-def _if_kind(kind: str, api_versions: tuple[str, ...]) -> Schema:
-    """Documents of this kind fit its definition; the API group distinguishes ours from
-    another's.
-    """
-    schema = {"kind": {"const": kind}, "apiVersion": {"enum": list(api_versions)}}
-    return {
-        "if": {"required": ["apiVersion", "kind"], "properties": schema},
-        "then": {"$ref": f"#/definitions/{kind}"},
     }
 
 

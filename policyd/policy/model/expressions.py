@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from policyd.cel.types.types import BOOL, DYN, NULL, STRING, Type, list_of
+from policyd.errors import Fix
 from policyd.json_types import FieldPath, object_in
 from policyd.mutation import KINDS, MutationKind
 from policyd.mutation.overlays.tree import expressions_in, too_deep
-from policyd.policy.model.findings import path_text
+from policyd.policy.model.findings import FormProblem, path_text
 from policyd.policy.model.names import is_cel_identifier
 
 
@@ -82,6 +83,13 @@ class PolicyExpression:
     def at(self) -> str:
         """Return the path as messages show it."""
         return path_text(self.path)
+
+    def finding(
+        self, pos: int, rule: str, message: str, hint: str = "", fix: Fix | None = None
+    ) -> FormProblem:
+        """Return a problem of the part of the expression at an offset."""
+        at = self.start + pos
+        return FormProblem(self.path, message, hint, rule=rule, fix=fix, pos=at)
 
 
 @dataclass(frozen=True, slots=True)

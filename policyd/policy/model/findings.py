@@ -17,7 +17,7 @@ from policyd.json_types import FieldPath
 from policyd.mutation import KINDS
 from policyd.near_names import did_you_mean, nearest
 from policyd.policy.model import shapes
-from policyd.policy.model.base import Model, aliases
+from policyd.policy.model.base import Model, aliases, model_in
 from policyd.policy.model.value_hints import EXPRESSIONS, date_hint, type_hint
 
 
@@ -25,7 +25,7 @@ from policyd.policy.model.value_hints import EXPRESSIONS, date_hint, type_hint
 class FormProblem:
     """``path`` leads to the field; ``at_key``: the name of the field is at fault, not its value.
     ``meant``: the fields that an unknown one probably stands for, of that object or of the one in
-    its field ``within``.
+    its field ``within``. ``pos`` is an offset in the string at the path, for a part of it.
     """
 
     path: FieldPath
@@ -36,6 +36,7 @@ class FormProblem:
     fix: Fix | None = None
     meant: frozenset[str] = frozenset()
     within: str = ""
+    pos: int | None = None
 
 
 def path_text(path: Iterable[str | int]) -> str:
@@ -106,7 +107,7 @@ def _translate(fault: shapes.ShapeFault, model: type[Model]) -> FormProblem:
     if kind in _EXPECTED:
         message = f"expected {_EXPECTED[kind]}, got {_named(value)}"
         known = value_instead(path, value) if isinstance(value, str) else ""
-        if instead := type_instead(path, _named(value)):
+        if instead := _table("types").get(_field(path), {}).get(_named(value), ""):
             return FormProblem(path, message, instead)
         if kind == shapes.LIST and isinstance(value, str):
             items = (each.strip() for each in value.split(","))
@@ -241,12 +242,9 @@ def _model_at(model: type[Model], path: FieldPath) -> type[Model] | None:
 
 
 def _field_model(model: type[Model], alias: str) -> type[Model] | None:
-    """Return the model in the type of a field: ``Model``, ``Model | None`` or a list of them."""
-    for field in model.fields.values():
-        if field.alias == alias:
-            found = (e for e in shapes.inner_types(field.annotation) if issubclass(e, Model))
-            return next(found, None)
-    return None
+    """Return the model in the type of a field."""
+    found = (each for each in model.fields.values() if each.alias == alias)
+    return next((model_in(each.annotation) for each in found), None)
 
 
 @functools.cache
@@ -279,11 +277,6 @@ def field_instead(kind: str, path: FieldPath) -> str:
 def value_instead(path: FieldPath, value: str) -> str:
     """Return the value to write for one of another tool; empty if unknown."""
     return _table("values").get(_field(path), {}).get(value.lower(), "")
-
-
-def type_instead(path: FieldPath, named: str) -> str:
-    """Return the remedy for a value of this type, as messages call it; empty if unknown."""
-    return _table("types").get(_field(path), {}).get(named, "")
 
 
 def _field(path: FieldPath) -> str:

@@ -54,12 +54,17 @@ class ValidatingAdmissionPolicy(Object):
     spec: ValidatingAdmissionPolicySpec = ValidatingAdmissionPolicySpec()
 
 
-class ValidatingAdmissionPolicyBindingSpec(Model):
-    """``spec`` of a ValidatingAdmissionPolicyBinding."""
+class MutatingAdmissionPolicyBindingSpec(Model):
+    """``spec`` of a MutatingAdmissionPolicyBinding."""
 
     policy_name: str = ""
     param_ref: ParamRef | None = None
     match_resources: MatchResources | None = None
+
+
+class ValidatingAdmissionPolicyBindingSpec(MutatingAdmissionPolicyBindingSpec):
+    """``spec`` of a ValidatingAdmissionPolicyBinding."""
+
     validation_actions: Many[ValidationAction] = ()
 
 
@@ -89,14 +94,6 @@ class MutatingAdmissionPolicy(Object):
     api_version: AdmissionVersion
     kind: Literal["MutatingAdmissionPolicy"]
     spec: MutatingAdmissionPolicySpec = MutatingAdmissionPolicySpec()
-
-
-class MutatingAdmissionPolicyBindingSpec(Model):
-    """``spec`` of a MutatingAdmissionPolicyBinding."""
-
-    policy_name: str = ""
-    param_ref: ParamRef | None = None
-    match_resources: MatchResources | None = None
 
 
 class MutatingAdmissionPolicyBinding(Object):

@@ -48,8 +48,9 @@ def covers(values: Container[str], wanted: str) -> bool:
     return "*" in values or wanted in values
 
 
-def covers_resource(patterns: Iterable[str], resource: str, subresource: str = "") -> bool:
+def covers_resource(patterns: Iterable[str], wanted: str) -> bool:
     """Whether ``resources`` of a rule have a resource or subresource; pods/* also has pods."""
+    resource, _, subresource = wanted.partition("/")
     parts = (each.partition("/") for each in patterns)
     return any(name in ("*", resource) and sub in ("*", subresource) for name, _, sub in parts)
 

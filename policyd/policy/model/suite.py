@@ -69,12 +69,11 @@ class SuiteRequest(Model):
         return self.review is not None or self.review_file is not None
 
 
-def _one_or_many(value: object) -> object:
-    """A single text stands for a list of one."""
-    return (value,) if isinstance(value, str) else value
-
-
-Texts = Annotated[Many[str], Before(_one_or_many, str | list[str])]
+# A single text stands for a list of one.
+Texts = Annotated[
+    Many[str],
+    Before(lambda value: (value,) if isinstance(value, str) else value, str | list[str]),
+]
 
 
 class Expect(Model):

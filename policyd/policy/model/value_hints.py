@@ -10,7 +10,7 @@ from typing import Any
 from policyd.json_types import FieldPath
 from policyd.pattern.scalar_hints import UNQUOTED, unquoted_hint
 from policyd.policy.model import shapes
-from policyd.policy.model.base import Model, aliases
+from policyd.policy.model.base import Model, aliases, model_in
 
 # The objects that contain nothing but an expression.
 EXPRESSIONS = {
@@ -87,9 +87,7 @@ def _owner_hint(value: list[Any] | tuple[Any, ...], expected: type[Model] | None
     item: object = value[0] if value else None
     names = frozenset(item) if isinstance(item, dict) else frozenset[str]()
     for field in expected.fields.values() if expected and names else ():
-        inner = next(
-            (e for e in shapes.inner_types(field.annotation) if issubclass(e, Model)), None
-        )
+        inner = model_in(field.annotation)
         if inner and aliases(inner).issuperset(names):
             return f"write {field.alias}: before the list"
     return "write its fields without '- '"

@@ -6,6 +6,7 @@ import os
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -166,22 +167,16 @@ def unpacked(
 
 
 def _unpacked(name: str, file: BinaryIO, most: int, breathe: Callable[[], None]) -> bytes:
-    if is_packed(name):
-        with gzip.GzipFile(fileobj=file) as packed:
-            return _bounded(packed, most, breathe)
-    return _bounded(file, most, breathe)
-
-
-def _bounded(file: BinaryIO | gzip.GzipFile, most: int, breathe: Callable[[], None]) -> bytes:
     """Return the rest of a file, of which no more than ``most`` bytes and a piece are read."""
     pieces: list[bytes] = []
     size = 0
-    while piece := file.read(_PIECE):
-        pieces.append(piece)
-        size += len(piece)
-        if size > most:
-            raise FileTooLarge(f"larger than {bytes_text(most)}")
-        breathe()
+    with gzip.GzipFile(fileobj=file) if is_packed(name) else nullcontext(file) as plain:
+        while piece := plain.read(_PIECE):
+            pieces.append(piece)
+            size += len(piece)
+            if size > most:
+                raise FileTooLarge(f"larger than {bytes_text(most)}")
+            breathe()
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 

@@ -51,26 +51,14 @@ class LintComment:
 
     def fault(self, message: str, hint: str) -> Problem:
         """Return a problem of the comment itself."""
-        return Problem(
-            message,
-            file=self.file,
-            line=self.line,
-            column=self.column,
-            hint=hint,
-            rule="lint-comment",
-        )
+        place = (self.file, self.line, self.column)
+        return Problem(message, *place, hint=hint, rule="lint-comment")
 
     def unused(self) -> Problem:
         """Return the problem that the comment disables nothing."""
-        return Problem(
-            f"the comment disables nothing: there is no {' or '.join(self.rules)} here",
-            file=self.file,
-            line=self.line,
-            column=self.column,
-            hint="remove the comment",
-            rule="unused-disable",
-            severity="advice",
-        )
+        message = f"the comment disables nothing: there is no {' or '.join(self.rules)} here"
+        fault = self.fault(message, "remove the comment")
+        return replace(fault, rule="unused-disable", severity="advice")
 
 
 def comments_in(
@@ -86,7 +74,11 @@ def comments_in(
     found: list[tuple[LintComment, int]] = []  # with the field that it applies to, or -1
     for number, line in enumerate(lines):
         match = _COMMENT.search(line) if _WORD in line else None
-        if match is None or _is_within((number, match.start()), scalars):
+        if match is None:
+            continue
+        place = (number, match.start())
+        before = bisect_right(scalars, place, key=lambda span: span[0])  # they are disjoint
+        if before and place < scalars[before - 1][1]:
             continue
         directive = _DISABLE.match(match[1])
         rules = tuple(rule.strip() for rule in directive[1].split(",")) if directive else ()
@@ -131,12 +123,6 @@ def _tokens(text: str) -> Iterator[yaml.Token]:
         elif isinstance(token, yaml.FlowSequenceEndToken | yaml.FlowMappingEndToken):
             levels -= 1
         yield token
-
-
-def _is_within(place: tuple[int, int], spans: list[_Span]) -> bool:
-    """Whether a place is in one of the spans, which are sorted and disjoint."""
-    index = bisect_right(spans, place, key=lambda span: span[0]) - 1
-    return index >= 0 and place < spans[index][1]
 
 
 class _Scope(NamedTuple):

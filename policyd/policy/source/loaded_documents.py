@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from policyd.cel.syntax.source import Source
 from policyd.errors import Fix, Problem, Severity
 from policyd.json_types import FieldPath, JSONObject, object_in
 from policyd.pattern.scalar_hints import UNQUOTED
@@ -122,28 +123,41 @@ class Document:
 
     def problem(self, finding: FormProblem, severity: Severity = "error") -> Problem:
         """Return the problem with its place in the file and, where it helps, a marked excerpt."""
-        written = self.origin.written(finding.path)
-        path, message = path_text(written), finding.message
-        if finding.rule == "unknown-field":
-            message = message.replace(f'"{finding.path[-1]}"', f'"{written[-1]}"')
-        line, column = self.origin.find(path, at_key=finding.at_key)
-        return Problem(
-            message=message,
+        found = Problem(
+            message=finding.message,
             file=self.file,
-            line=line,
-            column=column,
-            path=path,
             hint=finding.hint,
-            excerpt=self.origin.chunk.excerpt(line, column),
             rule=finding.rule,
             severity=severity,
-            fix=self.quoting(finding.path) if finding.hint == UNQUOTED else finding.fix,
+            fix=finding.fix,
             document=self.label,
         )
+        if finding.pos is not None:
+            source = Source(string_at(self.raw, finding.path))
+            return self.placed(source.at(finding.pos, found), path_text(finding.path))
+        written = self.origin.written(finding.path)
+        if finding.rule == "unknown-field":
+            message = found.message.replace(f'"{finding.path[-1]}"', f'"{written[-1]}"')
+            found = replace(found, message=message)
+        if finding.hint == UNQUOTED:
+            found = replace(found, fix=self.quoting(finding.path))
+        path = path_text(written)
+        line, column = self.origin.find(path, at_key=finding.at_key)
+        excerpt = self.origin.chunk.excerpt(line, column)
+        return replace(found, path=path, line=line, column=column, excerpt=excerpt)
 
     def with_problems(self, *more: Problem) -> "Document":
         """Return the document with more problems."""
         return replace(self, problems=(*self.problems, *more))
+
+
+def string_at(raw: Mapping[str, Any], path: FieldPath) -> str:
+    """Return the string at a path of a plain document."""
+    value: Any = raw
+    for step in path:
+        value = value[step]
+    text: str = value
+    return text
 
 
 @dataclass(frozen=True, slots=True)

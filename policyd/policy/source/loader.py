@@ -21,7 +21,7 @@ from policyd.policy.source.budget import MAX_DEPTH, POLICIES, OverBudget, Source
 from policyd.policy.source.files import Bundle, SourceFile, is_source, read, unreadable
 from policyd.policy.source.fixtures import Outside, inside, read_beside
 from policyd.policy.source.json_text.encoding import json_bytes
-from policyd.policy.source.lint_comments import MARK, LintComment, comments_in
+from policyd.policy.source.lint_comments import MARK, comments_in
 from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.policy.source.mistakes.duplicates import Origins, origins_of, without_duplicates
 from policyd.policy.source.mistakes.near_misses import defined_kinds, near_miss
@@ -51,8 +51,14 @@ def load(
     for bundle in bundles:
         files += bundle.files
         problems += bundle.problems
-    origins = origins_of(bundles)
-    return _load(files, problems, version, breathe=breathe, budget=budget, origins=origins)
+    return load_files(
+        files,
+        problems,
+        version=version,
+        breathe=breathe,
+        budget=budget,
+        origins=origins_of(bundles),
+    )
 
 
 def load_named(suite: Document, *, version: KubernetesVersion) -> Sources:
@@ -77,24 +83,13 @@ def load_named(suite: Document, *, version: KubernetesVersion) -> Sources:
             files.append(SourceFile(shown, shown, read_beside(suite, key), beside=suite.beside))
         except (OSError, EOFError, zlib.error, ValueError) as error:
             problems.append(unreadable(shown, error))
-    return _load(files, problems, version)
-
-
-def load_files(
-    files: Sequence[SourceFile],
-    problems: Iterable[Problem],
-    *,
-    version: KubernetesVersion,
-    budget: SourceBudget | None = None,
-) -> Sources:
-    """Load the documents of files that were read; ``problems`` occurred while reading them."""
-    return _load([*files], [*problems], version, budget=budget)
+    return load_files(files, problems, version=version)
 
 
 def load_text(text: str, name: str = "<text>", *, version: KubernetesVersion = NEWEST) -> Sources:
     """Load the documents of a string, as if it were a file of that name."""
     data = text.encode("utf-8", "surrogatepass")
-    return _load([SourceFile(name, name, data)], [], version)
+    return load_files([SourceFile(name, name, data)], version=version)
 
 
 def load_built(objects: Iterable[Mapping[str, Any]], *, version: KubernetesVersion) -> Sources:
@@ -112,7 +107,7 @@ def load_built(objects: Iterable[Mapping[str, Any]], *, version: KubernetesVersi
         except (TypeError, ValueError) as error:
             raise TypeError(f"{name}: {error}") from None
         files.append(SourceFile(name, name, data))
-    return _load(files, [], version, built=True)
+    return load_files(files, version=version, built=True)
 
 
 def load_saved(
@@ -124,7 +119,7 @@ def load_saved(
             SourceFile(name, name, "\n".join(map(json.dumps, objects)).encode())
             for name, objects in files.items()
         ]
-    return _load(saved, [], version)
+    return load_files(saved, version=version)
 
 
 def read_one(data: bytes | str, name: str = "<text>") -> Any:
@@ -145,16 +140,19 @@ def require(sources: Sources) -> Sources:
     return sources
 
 
-def _load(
-    files: list[SourceFile],
-    problems: list[Problem],
-    version: KubernetesVersion,
+def load_files(
+    files: Sequence[SourceFile],
+    problems: Iterable[Problem] = (),
     *,
+    version: KubernetesVersion,
     breathe: Callable[[], None] = full_speed,
     built: bool = False,
     budget: SourceBudget | None = None,
     origins: Origins = _NO_BUNDLES,
 ) -> Sources:
+    """Load the documents of files that were read; ``problems`` occurred while reading them.
+    ``built``: the files are values of a program. ``origins``: the bundles that they are of.
+    """
     budget = budget or SourceBudget(POLICIES)
     budget.breathe = breathe
     by_file: dict[str, tuple[list[Document], list[Problem]]] = {}
@@ -176,7 +174,12 @@ def _load(
         tuple(used),
         tuple(found),
         _generation(files),
-        tuple(_comments(files, breathe)),
+        tuple(
+            comment
+            for file in files
+            if MARK in file.data and not file.confined  # nothing of a team is advised about
+            for comment in comments_in(file.name, file.data, breathe)
+        ),
         version,
         tuple(unused),
     )
@@ -200,12 +203,6 @@ def _modelled(
             return [], [*broken, over_budget(file.name, error)]
         found.append(with_model(each))
     return found, broken
-
-
-def _comments(files: list[SourceFile], breathe: Callable[[], None]) -> Iterator[LintComment]:
-    for file in files:
-        if MARK in file.data and not file.confined:  # nothing of a team is advised about
-            yield from comments_in(file.name, file.data, breathe)
 
 
 def _fixtures(by_file: dict[str, tuple[list[Document], list[Problem]]]) -> Iterator[str]:
@@ -265,7 +262,7 @@ def _without_near_misses(documents: list[Document]) -> list[Document]:
     return result
 
 
-def _generation(files: list[SourceFile]) -> str:
+def _generation(files: Iterable[SourceFile]) -> str:
     """Return a short hash of all bytes, so equal sources have one generation at any mount path."""
     digest = hashlib.sha256()
     for file in files:

@@ -2,7 +2,7 @@
 leave out what a confined file may not hold.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -32,13 +32,13 @@ def _modelled(document: Document) -> Document:
         return document
     found, faults = model.read(document.raw)
     tagged = dict(_tag_problems(document))
-    of_tags = _Below(tagged)  # what else is wrong with these values follows from their tags
-    form = [each for each in schema_findings(faults, model) if each.path not in of_tags]
+    # Other faults of tagged values follow from their tags.
+    form = [each for each in schema_findings(faults, model) if not _is_below(each.path, tagged)]
     values = check(found)
     if isinstance(found, PolicyException):
         values += check_scope(found, document.confined)
-    wrong = _Below((*tagged, *(each.path for each in form)))
-    values = [each for each in values if each.path not in wrong]
+    wrong = {*tagged, *(each.path for each in form)}
+    values = [each for each in values if not _is_below(each.path, wrong)]
     findings = [*form, *_without_missed(values, _read_as_absent(document.raw, form, tagged))]
     if document.api_version not in versions:  # a near miss
         findings = [each for each in findings if each.path != ("apiVersion",)]
@@ -71,7 +71,9 @@ def only_exceptions(
 def _tag_problems(document: Document) -> Iterator[tuple[FieldPath, Problem]]:
     """Yield the values that YAML takes as tags, with their paths."""
     for tagged, written, line, column in document.origin.tagged():
-        whole = without_comment(written) if tagged.in_one_line() else ""
+        node = tagged.node
+        in_one_line = not node.style and node.start_mark.line == node.end_mark.line
+        whole = without_comment(written) if in_one_line else ""
         fix = Fix(whole, whole) if whole else None
         hint = quoted(written)
         problem = document.problem(FormProblem(tagged.path, tagged.message, hint, fix=fix))
@@ -116,14 +118,9 @@ def _without_missed(
         yield each
 
 
-class _Below:
-    """The paths that are, or begin with, one of these paths."""
-
-    def __init__(self, paths: Iterable[FieldPath]) -> None:
-        self._paths = set(paths)
-
-    def __contains__(self, path: FieldPath) -> bool:
-        return not self._paths.isdisjoint(_parents(path))
+def _is_below(path: FieldPath, paths: Container[FieldPath]) -> bool:
+    """Whether a path is, or begins with, one of these paths."""
+    return any(each in paths for each in _parents(path))
 
 
 def _parents(path: FieldPath) -> list[FieldPath]:

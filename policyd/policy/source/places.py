@@ -39,7 +39,7 @@ class PlainScalar:
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """The text of one YAML document (or one JSON file); ``line`` is its first line, from 0, or
-    NO_TEXT for a document built by a program, which has no places.
+    NO_TEXT for a document built by a program, which has no places, and an empty text.
     """
 
     file: str
@@ -106,7 +106,9 @@ class Origin:
             if step is None:
                 break
             key, held = step
-            written = _is_written(key, held, node, part)
+            # Else it is an alias: what it stands for is written before.
+            end = _ends(node)[int(part)] if key is held else key.end_mark.index
+            written = held.start_mark.index >= end
             if key is not held:
                 has_value = written and isinstance(held, yaml.ScalarNode) and held.value != ""
                 line, column = _start(held if has_value else key, self.chunk)
@@ -134,7 +136,7 @@ class Origin:
 
     def cut(self, path: str) -> str:
         """Return the remedy for a string without quotes that YAML ends before its line does."""
-        node = self._step(path)[1] if self.chunk.line != NO_TEXT else None
+        node = self._step(path)[1]
         if not isinstance(node, yaml.ScalarNode) or node.style or node.end_mark is None:
             return ""
         rest = self.chunk.lines[node.end_mark.line][node.end_mark.column :]
@@ -146,12 +148,12 @@ class Origin:
 
     def escapes(self, path: str) -> bool:
         """Whether a string is written in double quotes, where each backslash is written twice."""
-        node = self._step(path)[1] if self.chunk.line != NO_TEXT else None
+        node = self._step(path)[1]
         return isinstance(node, yaml.ScalarNode) and node.style == '"'
 
     def tagged(self) -> Iterator[tuple[TaggedValue, str, int, int]]:
         """Yield each value that YAML takes as a tag, as it is written, with its line and column."""
-        if self.chunk.line == NO_TEXT or not may_have_tags(self.chunk.text):
+        if not may_have_tags(self.chunk.text):
             return
         node = self._step("")[1]
         lines = self.chunk.lines
@@ -161,9 +163,8 @@ class Origin:
 
     def plain_scalars(self, path: FieldPath) -> Iterator[PlainScalar]:
         """Yield the scalars without quotes at and below a field, each node once."""
-        if self.chunk.line != NO_TEXT:
-            node = self.node(path)
-            yield from _plain_below(node, path, set()) if node is not None else ()
+        node = self.node(path)
+        yield from _plain_below(node, path, set()) if node is not None else ()
 
     def node(self, path: FieldPath = ()) -> yaml.Node | None:
         """Return the node at a path of the document, with marks in ``chunk.text``; None if there is
@@ -178,9 +179,7 @@ class Origin:
 
     def written(self, path: FieldPath) -> FieldPath:
         """Return a path with its keys as they are written: YAML reads ``y`` as true."""
-        if self.chunk.line == NO_TEXT or all(
-            isinstance(part, int) or is_plain_string(part) for part in path
-        ):
+        if all(isinstance(part, int) or is_plain_string(part) for part in path):
             return path
         node = self.node()
         found: list[str | int] = []
@@ -288,14 +287,6 @@ def _child(node: yaml.Node, part: str) -> tuple[yaml.Node, yaml.Node] | None:
     return None
 
 
-def _is_written(key: yaml.Node, held: yaml.Node, parent: yaml.Node, part: str) -> bool:
-    """Whether a value, or an item of a list, is written there. Else it is an alias: what it stands
-    for is written before.
-    """
-    end = _ends(parent)[int(part)] if key is held else key.end_mark.index
-    return bool(held.start_mark.index >= end)
-
-
 @functools.lru_cache(maxsize=64)
 def _ends(node: yaml.SequenceNode) -> list[int]:
     """Return, for each item of a list, where the text of those before it ends."""
@@ -329,13 +320,9 @@ def _start(node: yaml.Node, chunk: Chunk) -> tuple[int, int]:
     if not isinstance(node, yaml.ScalarNode):
         return line + 1, column + 1
     if node.style in ("|", ">"):
-        return line + 2, _block_indent(chunk.lines[line + 1 : node.end_mark.line]) + 1
+        rows = chunk.lines[line + 1 : node.end_mark.line]
+        first = next((each for each in rows if each.strip()), "")
+        return line + 2, len(first) - len(first.lstrip(" ")) + 1
     end = node.end_mark.column if node.end_mark.line == line else None
     column = after_properties(chunk.lines[line][:end], column)
     return line + 1, column + (2 if node.style in ("'", '"') else 1)
-
-
-def _block_indent(lines: tuple[str, ...]) -> int:
-    """Return the indentation of a block scalar: its first non-blank line's."""
-    first = next((each for each in lines if each.strip()), "")
-    return len(first) - len(first.lstrip(" "))

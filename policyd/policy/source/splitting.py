@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import Any
 
 from policyd.errors import Fix, Problem
 from policyd.json_types import object_in
@@ -28,11 +28,8 @@ MAX_LISTS = 10  # levels of Lists in Lists: each lengthens the path of every ite
 NOT_AN_OBJECT = "not-an-object"  # the rule of a document without apiVersion and kind
 
 
-class _Split(NamedTuple):
-    """What is in a file: the values of each document, with its chunk and the index of its root."""
-
-    values: list[tuple[Chunk, int, Any]]
-    problems: list[Problem]
+# The value of a document, with its chunk and the index of its root there.
+_Value = tuple[Chunk, int, Any]
 
 
 def split(
@@ -60,58 +57,61 @@ def read_values(
     name: str, data: bytes, budget: SourceBudget | None = None
 ) -> tuple[list[Any], list[Problem]]:
     """Return the plain values of a file, which need not be Kubernetes objects; skip empty ones."""
-    found, problems = _values(name, data, budget or SourceBudget())
-    return [value for _, _, value in found if value is not None], problems
+    located, problems = read_located(name, data, budget)
+    return [value for value, _ in located], problems
 
 
-def read_located(name: str, data: bytes) -> tuple[list[tuple[Any, Origin]], list[Problem]]:
+def read_located(
+    name: str, data: bytes, budget: SourceBudget | None = None
+) -> tuple[list[tuple[Any, Origin]], list[Problem]]:
     """Return the same values, each with its place."""
-    found, problems = _values(name, data, SourceBudget())
+    found, problems = _values(name, data, budget or SourceBudget())
     values = [(value, Origin(chunk, root)) for chunk, root, value in found if value is not None]
     return values, problems
 
 
-def _values(name: str, data: bytes, budget: SourceBudget) -> _Split:
-    found = _Split([], [])
+def _values(name: str, data: bytes, budget: SourceBudget) -> tuple[list[_Value], list[Problem]]:
+    found: list[_Value] = []
+    problems: list[Problem] = []
     try:
         budget.add_file(len(data))
         text = data.decode("utf-8-sig")
-        _read(Chunk(name, text, 0), found, budget)
+        _read(Chunk(name, text, 0), found, problems, budget)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         wrong = "UTF-16 is not read" if wide else "not valid UTF-8"
         hint = "save the file as UTF-8" + (", in PowerShell: Out-File -Encoding utf8" * wide)
-        return _Split([], [Problem(wrong, name, line, 1, hint=hint, rule="syntax")])
+        return [], [Problem(wrong, name, line, 1, hint=hint, rule="syntax")]
     except OverBudget as error:
-        return _Split([], [*found.problems, over_budget(name, error)])
-    return found
+        return [], [*problems, over_budget(name, error)]
+    return found, problems
 
 
-def _read(whole: Chunk, found: _Split, budget: SourceBudget) -> None:
+def _read(whole: Chunk, found: list[_Value], problems: list[Problem], budget: SourceBudget) -> None:
     """Read a text as JSON, or each of its chunks as JSON or YAML."""
     try:
         values = _json_values(whole, budget)
     except YamlError as error:
-        found.problems.append(_syntax_problem(whole, error))
+        problems.append(_syntax_problem(whole, error))
         return
     except OverBudget as error:
         error.line = 1
         raise
     if values is not None:
-        found.values.extend(values)
+        found += values
         return
     for chunk in _chunks(whole):
         try:
-            found.values.extend(_chunk_values(chunk, budget))
+            found += _chunk_values(chunk, budget)
         except YamlError as error:
-            found.problems.append(_syntax_problem(chunk, error))
+            problems.append(_syntax_problem(chunk, error))
         except OverBudget as error:
             error.line = (error.line or 1) + chunk.line
             raise
 
 
-def _chunk_values(chunk: Chunk, budget: SourceBudget) -> list[tuple[Chunk, int, Any]]:
+def _chunk_values(chunk: Chunk, budget: SourceBudget) -> list[_Value]:
     after = _after_separator(chunk)
     try:
         values = _json_values(after, budget)
@@ -125,7 +125,7 @@ def _chunk_values(chunk: Chunk, budget: SourceBudget) -> list[tuple[Chunk, int, 
     return [(chunk, number, construct(root, budget)) for number, root in enumerate(roots)]
 
 
-def _json_values(whole: Chunk, budget: SourceBudget) -> list[tuple[Chunk, int, Any]] | None:
+def _json_values(whole: Chunk, budget: SourceBudget) -> list[_Value] | None:
     """Return the concatenated values of a JSON text; None if it must be read as YAML, and so must
     what exceeds a limit: the reader of YAML finds the place.
 
@@ -135,8 +135,8 @@ def _json_values(whole: Chunk, budget: SourceBudget) -> list[tuple[Chunk, int, A
     text = whole.text
     if not json_text.is_json(text):
         return None
-    size = json_text.size_of(text, MAX_DEPTH)
-    if size.nodes > budget.nodes_left or size.levels >= MAX_DEPTH:
+    nodes, levels = json_text.size_of(text, MAX_DEPTH)
+    if nodes > budget.nodes_left or levels >= MAX_DEPTH:
         return None
     found = json_text.values_in(text)
     if found is None:
@@ -148,8 +148,8 @@ def _json_values(whole: Chunk, budget: SourceBudget) -> list[tuple[Chunk, int, A
         raise YamlError(message, before.count("\n") + 1, len(before) - before.rfind("\n"))
     for _ in found:
         budget.add_document()
-    budget.add_nodes(size.nodes, len(text) + sum(each.indent for each in found))
-    values: list[tuple[Chunk, int, Any]] = []
+    budget.add_nodes(nodes, len(text) + sum(each.indent for each in found))
+    values: list[_Value] = []
     for each in found:
         # Blanks keep the columns of a value that does not begin its line.
         padded = " " * each.indent + text[each.start : each.end]
@@ -210,15 +210,16 @@ def _after_separator(chunk: Chunk) -> Chunk:
 
 
 def _documents(
-    name: str, found: list[tuple[Chunk, int, Any]], directory: str, budget: SourceBudget
+    name: str, found: list[_Value], directory: str, budget: SourceBudget
 ) -> tuple[list[Document], list[Problem]]:
     documents: list[Document] = []
     problems: list[Problem] = []
     for chunk, root, value in found:
         if value is None:
             continue  # an empty document between two separators
-        if _is_project(chunk.file, value):
-            continue
+        nameless = isinstance(value, dict) and not {"apiVersion", "kind"} & value.keys()
+        if nameless and PurePath(chunk.file).name == PROJECT_FILE:
+            continue  # the project file lies in a directory that may be read as a whole
         try:
             for within, item, default in _unrolled(value, budget):
                 raw = item if isinstance(item, dict) else {}
@@ -233,12 +234,6 @@ def _documents(
             error.line = chunk.line + 1
             return [], [over_budget(name, error)]
     return documents, problems
-
-
-def _is_project(file: str, value: Any) -> bool:
-    """Whether this is the project file, which lies in a directory that may be read as a whole."""
-    nameless = isinstance(value, dict) and not {"apiVersion", "kind"} & value.keys()
-    return nameless and PurePath(file).name == PROJECT_FILE
 
 
 def _unrolled(value: Any, budget: SourceBudget) -> Iterator[tuple[str, Any, tuple[str, str]]]:

@@ -39,12 +39,6 @@ class Walked:
     faults: list[WalkFault] = field(default_factory=list)
 
 
-class _Directory(str):
-    """A directory to list; a plain str is a file."""
-
-    __slots__ = ()
-
-
 def walk(path: str) -> Walked:
     """Return the visible files below a directory, or the file itself. Names that start with a dot
     are skipped: a mounted ConfigMap's files are links into ``..data``, found by their own names.
@@ -52,13 +46,13 @@ def walk(path: str) -> Walked:
     tree = Walked()
     seen: set[_Identity] = set()
     names = 0
-    pending: list[_Directory | str] = [_Directory(path)]
+    pending: list[tuple[str, bool]] = [(path, True)]
     while pending:
-        next_one = pending.pop()
-        if not isinstance(next_one, _Directory):
-            tree.files.append(next_one)
+        name, is_directory = pending.pop()
+        if not is_directory:
+            tree.files.append(name)
             continue
-        entries = _entries(next_one, seen, tree)
+        entries = _entries(name, seen, tree)
         names += len(entries)
         if names > MAX_NAMES:
             tree.faults.append(
@@ -69,8 +63,10 @@ def walk(path: str) -> Walked:
     return tree
 
 
-def _entries(directory: _Directory, seen: set[_Identity], tree: Walked) -> list[_Directory | str]:
-    """Return the sorted entries of a directory; none if it was listed before, via any link."""
+def _entries(directory: str, seen: set[_Identity], tree: Walked) -> list[tuple[str, bool]]:
+    """Return the sorted entries of a directory, and whether they are directories; none if it was
+    listed before, via any link.
+    """
     try:
         status = os.stat(directory)  # noqa: PTH116 - thousands of names, every few seconds
         identity = (status.st_dev, status.st_ino)
@@ -79,21 +75,21 @@ def _entries(directory: _Directory, seen: set[_Identity], tree: Walked) -> list[
         with os.scandir(directory) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
     except NotADirectoryError:
-        return [str(directory)]
+        return [(directory, False)]
     except OSError as error:
-        tree.faults.append(WalkFault(str(directory), _reason(directory, error)))
+        tree.faults.append(WalkFault(directory, _reason(directory, error)))
         return []
     except ValueError:  # a NUL, which a suite's path may hold and no file's name can
-        tree.faults.append(WalkFault(str(directory), "no such file or directory"))
+        tree.faults.append(WalkFault(directory, "no such file or directory"))
         return []
     seen.add(identity)
-    tree.directories.append((str(directory), identity))
-    found: list[_Directory | str] = []
+    tree.directories.append((directory, identity))
+    found: list[tuple[str, bool]] = []
     for entry in entries:
         if entry.name.startswith("."):
             continue
         try:
-            found.append(_Directory(entry.path) if entry.is_dir() else entry.path)
+            found.append((entry.path, entry.is_dir()))
         except OSError as error:
             tree.faults.append(WalkFault(entry.path, _reason(entry.path, error)))
     return found

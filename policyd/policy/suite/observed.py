@@ -39,7 +39,9 @@ def corrected(expect: JSONObject, mismatches: Sequence[Mismatch], answer: CaseAn
     new = dict(expect)
     for each in mismatches:
         if each.key.startswith("auditAnnotations["):
-            new["auditAnnotations"] = _annotations(expect["auditAnnotations"], answer)
+            found = answer.audit_annotations
+            kept = {key: found[key] for key in expect["auditAnnotations"] if key in found}
+            new["auditAnnotations"] = kept or None
         elif each.key == "allowed":
             new["allowed"] = full["allowed"]
             if full["allowed"]:
@@ -56,8 +58,8 @@ def corrected(expect: JSONObject, mismatches: Sequence[Mismatch], answer: CaseAn
             new[each.key] = status.get(each.key)
         elif each.key != IDEMPOTENT:
             new[each.key] = each.found
-    kept = {k: v for k, v in new.items() if v is not None and (v or k not in _OF_DENIALS)}
-    return kept or {"allowed": full["allowed"]}
+    new = {k: v for k, v in new.items() if v is not None and (v or k not in _OF_DENIALS)}
+    return new or {"allowed": full["allowed"]}
 
 
 def _texts(answer: CaseAnswer) -> dict[str, Any]:
@@ -77,8 +79,3 @@ def _texts_of(answer: CaseAnswer) -> list[str]:
 def _first(answer: CaseAnswer) -> str | None:
     message: str = answer.response.get("status", {}).get("message", "")
     return next((text for text in _texts_of(answer) if text in message), message or None)
-
-
-def _annotations(expected: JSONObject, answer: CaseAnswer) -> JSONObject | None:
-    found = answer.audit_annotations
-    return {key: found[key] for key in expected if key in found} or None

@@ -46,13 +46,10 @@ def block(value: Any, indent: int) -> str:
         return margin + inline(value)
     if isinstance(value, dict):
         return "\n".join(margin + entry(key, each, indent) for key, each in value.items())
-    return "\n".join(f"{margin}- {_item(each, indent + 2)}" for each in value)
-
-
-def _item(value: Any, indent: int) -> str:
-    if isinstance(value, dict) and value:
-        return block(value, indent).lstrip()
-    return inline(value)
+    return "\n".join(
+        f"{margin}- {block(each, indent + 2).lstrip() if isinstance(each, dict) else inline(each)}"
+        for each in value
+    )
 
 
 def _is_short(value: dict[str, Any]) -> bool:

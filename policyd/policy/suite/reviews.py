@@ -68,6 +68,7 @@ def build_review(
     resource = given.get("resource") or _resource(api_version, kind, mapper)
     if target is not None and target.resource in ("", resource.get("resource")):
         given.setdefault("subResource", target.subresource)
+    kind_of = _OPTIONS.get(operation)
     request: dict[str, Any] = {
         "uid": UID,
         "kind": kind_triple,
@@ -81,7 +82,7 @@ def build_review(
         "object": obj,
         "oldObject": old_object,
         "dryRun": False,
-        "options": _options(operation),
+        "options": None if kind_of is None else {"kind": kind_of, "apiVersion": "meta.k8s.io/v1"},
     }
     if (api_version, kind) == ("v1", "Namespace"):
         request["namespace"] = request["name"]
@@ -206,8 +207,3 @@ def namespace(
     if annotations:
         metadata["annotations"] = dict(annotations)
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
-
-
-def _options(operation: str) -> dict[str, str] | None:
-    kind = _OPTIONS.get(operation)
-    return {"kind": kind, "apiVersion": "meta.k8s.io/v1"} if kind else None

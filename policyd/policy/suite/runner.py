@@ -83,9 +83,11 @@ def run(
 
 def selected(document: Document, select: re.Pattern[str] | None = None) -> list[SuiteCase]:
     """Return the cases whose ``suite/case`` name ``select`` matches; each row of a table is one."""
+    if not isinstance(document.model, PolicyTest):
+        raise PolicyError(document.problems)
     return [
         case
-        for case in cases_of(_model(document))
+        for case in cases_of(document.model)
         if select is None or select.search(f"{document.name}/{case.name}")
     ]
 
@@ -132,12 +134,6 @@ def run_case(
         assumed=assumed,
         answer=answer,
     )
-
-
-def _model(document: Document) -> PolicyTest:
-    if not isinstance(document.model, PolicyTest):
-        raise PolicyError(document.problems)
-    return document.model
 
 
 def problems(results: list[CaseResult]) -> list[Problem]:

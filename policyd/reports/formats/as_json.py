@@ -19,7 +19,7 @@ _WORDS: tuple[ResultWord, ...] = ("pass", "fail", "warn", "error", "skip")
 
 
 def json_text(summary: Summary) -> str:
-    """Return the JSON document, indented. Halves of surrogate pairs, which strings of a cluster may
+    """Return the indented JSON document. Halves of surrogate pairs, which a cluster's strings may
     have and UTF-8 cannot represent, become question marks.
     """
     text = json.dumps(_document(summary), ensure_ascii=False, indent=2) + "\n"
@@ -60,7 +60,7 @@ def _counts(counts: ResultCounts) -> JSONObject:
 def _fields(
     value: PolicyResults | NamespaceResults | ReportedFinding | ReportWrites,
 ) -> JSONObject:
-    """Return the fields by their names in JSON: ``apiVersion`` for ``api_version``."""
+    """Return the fields by their JSON names: ``apiVersion`` for ``api_version``."""
     found = {}
     for name, each in asdict(value).items():
         first, *others = name.split("_")

@@ -22,13 +22,13 @@ from policyd.reports.summary import (
 
 # Rows of the tables of policies and namespaces: those with the worst results, if there are more.
 MOST_ROWS = 500
-# Characters of a word, a name and a message; Kubernetes allows as many of words and names.
+# Characters of a word, a name and a message; for words and names the limits of Kubernetes.
 _WORD = 63
 _NAME = 253
 _MESSAGE = 1_000
 _CLUSTER = "(cluster-scoped)"
 
-# A head: its label, its class, and the name by which the script sorts it.
+# A column head: its label, its class, and the name by which the script sorts it.
 _Head = tuple[str, str, str]
 # A row: its attributes, and its cells by the names of their heads.
 _Cells = tuple[str, dict[str, str]]
@@ -37,7 +37,7 @@ _COUNTS: tuple[_Head, ...] = tuple((word.capitalize(), "count", word) for word i
 
 
 def number(value: int) -> str:
-    """Return a number as people read it: 12,345."""
+    """Return a number with thousands separators: 12,345."""
     return f"{value:,}"
 
 
@@ -69,7 +69,7 @@ def namespaces(summary: Summary) -> Iterator[str]:
 
 
 def findings(summary: Summary) -> Iterator[str]:
-    """Yield the section of findings, with the form of the script, which shows it."""
+    """Yield the section of findings, with the filter form, which the script shows."""
     heads = (
         ("Result", "word", "result"),
         ("Namespace", "", "namespace"),
@@ -93,7 +93,7 @@ def findings(summary: Summary) -> Iterator[str]:
 
 
 def _unused(rows: Iterable[object], *names: str) -> frozenset[str]:
-    """Return which of these fields have no value in any row: they get no column."""
+    """Return the fields without a value in any row: they get no column."""
     kept = [*rows]
     return frozenset(name for name in names if not any(getattr(row, name).strip() for row in kept))
 
@@ -219,7 +219,7 @@ def _plural(value: int, noun: str, several: str = "") -> str:
 
 
 def _filters(unused: frozenset[str]) -> str:
-    """Return the form that filters findings by what they have."""
+    """Return the form that filters findings by their fields."""
     selects = (
         f'<label>{name.capitalize()} <select name="{name}"><option value="">all</option></select>'
         "</label>"

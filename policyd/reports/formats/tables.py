@@ -11,7 +11,7 @@ from policyd.reports.formats.words import (
 from policyd.reports.sample import FindingSample
 from policyd.reports.summary import RESULTS, ResultCounts, Summary
 
-# Findings that are listed; `kubectl get` and the other formats have more.
+# Listed findings; `kubectl get` and the other formats have more.
 MOST_LISTED = 50
 _CELL = 100  # characters of a cell, other than the last one of its row
 _MESSAGE = 500  # characters of a message
@@ -21,8 +21,8 @@ _NO_COUNTS = ("-",) * len(RESULTS)
 
 
 def tables_text(summary: Summary) -> str:
-    """Return what `policyd report` prints: facts, policies, namespaces and findings. The problems
-    are only counted: the command prints them.
+    """Return the output of `policyd report`: facts, policies, namespaces and findings. Only counts
+    the problems, which the command prints.
     """
     parts = [_facts(summary), _policies(summary)]
     if summary.by_namespace:

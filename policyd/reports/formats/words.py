@@ -1,12 +1,12 @@
-"""Words and cells that the formats share: what a summary's values are called. Formats nothing."""
+"""Words and cells that the formats share: the names of a summary's values. Formats nothing."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC
 
 from policyd.reports.summary import ReportedFinding, Summary
 
-# Control characters, which terminals interpret and HTML forbids, and those that reorder what
-# surrounds them; what is shown must not be able to disguise itself.
+# Control characters, which terminals interpret and HTML forbids, and characters that reorder the
+# text around them: output must not be able to disguise itself.
 _HOSTILE = dict.fromkeys(
     (
         *range(0x20),
@@ -40,7 +40,7 @@ def started(summary: Summary) -> str:
 
 
 def scope(summary: Summary) -> str:
-    """Return where the run looked for objects."""
+    """Return the namespaces that the run scanned."""
     names = ", ".join(summary.namespaces)
     word = "namespace" if len(summary.namespaces) == 1 else "namespaces"
     return f"{word} {names}" if names else "the whole cluster"
@@ -67,7 +67,7 @@ def duration(seconds: float) -> str:
 
 
 def writes(summary: Summary, *, shown: Callable[[int], str] = str) -> str:
-    """Return what happened to the reports, or would have happened."""
+    """Return the counts of written and deleted reports, or of those that would be."""
     done = summary.reports
     would = "would be " if done.dry_run else ""
     return (
@@ -87,5 +87,5 @@ def reason(finding: ReportedFinding) -> str:
 
 
 def rank(words: tuple[str, ...], word: str) -> int:
-    """Return the place of a word in an order; unknown words come last."""
+    """Return the position of a word in an order; unknown words come last."""
     return words.index(word) if word in words else len(words)

@@ -1,1 +1,1 @@
-"""Which clients may send reviews: those with a token of the API server, if that is required."""
+"""Accept reviews only from clients with a token of the API server, if that is required."""

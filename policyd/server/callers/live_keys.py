@@ -1,6 +1,6 @@
-"""Keep the keys of the issuer current: read them regularly, and at once for a key that is new.
+"""Keeps the issuer's keys current: reads them regularly, and at once when a token names a new key.
 
-Requests that wait for a key are few, and wait for a short time. Keys that cannot be read stay.
+Few requests may wait for a key, and only briefly. If reading fails, the previous keys stay in use.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from policyd.tokens.issuer_keys import MAX_KEYS_BYTES, KeySet, read_keys
 class KeySource(Protocol):
     """Reads an issuer and its keys."""
 
-    # Seconds after which it is read again.
+    # Seconds between two reads.
     every: float
 
     async def read(self) -> tuple[str, KeySet]:
@@ -49,21 +49,21 @@ class KeyFile(KeySource):
             raise ValueError(f"{self._file}: {error}") from None
 
 
-# Seconds between two reads at least, even if clients name keys that do not exist.
+# The shortest time between two reads, however many unknown keys clients name.
 PAUSE_SECONDS = 2.0
-# How long a request waits for a new key: for a pause and an answer.
+# How long a request waits for a new key: the pause before the next read, and the read.
 WAIT_SECONDS = 5.0
-# Requests that wait at a time. One address may be a part of them (SHARE), as of all limits.
+# Requests that may wait at a time. One address may use a part of the limit (SHARE).
 MAX_WAITING = 64
-# A problem is logged once in this time.
+# The shortest time between two log lines about a problem.
 AGAIN_SECONDS = 60.0
 
-# Called with an issuer and its keys: whether they are others than before.
+# Called with an issuer and its keys; returns whether they changed.
 UseKeys = Callable[[str, KeySet], bool]
 
 
 class LiveKeys:
-    """The keys of one source, which ``use`` gets."""
+    """The keys of one source. ``use`` is called with them after each read."""
 
     def __init__(
         self, source: KeySource, use: UseKeys, log: Log, clock: Callable[[], float] = monotonic
@@ -75,10 +75,10 @@ class LiveKeys:
         self._lines = Throttle(AGAIN_SECONDS)
         self._known = asyncio.Event()
         self._wanted = asyncio.Event()
-        # Ends when keys were read, or could not be, that nobody had begun to read before.
+        # Done when the read that has not started yet has succeeded or failed.
         self._next: asyncio.Future[None] | None = None
         self._waiting: Counter[str] = Counter()
-        self.problem = "they were not read yet"
+        self.problem = "not read yet"
 
     @property
     def known(self) -> bool:
@@ -86,7 +86,7 @@ class LiveKeys:
         return self._known.is_set()
 
     async def ready(self, stop: asyncio.Event) -> None:
-        """Wait until there are keys, or the server is to stop."""
+        """Wait until there are keys, or ``stop`` is set."""
         await until_any(self._known, stop)
 
     async def run(self, stop: asyncio.Event, watch: WatchHealth) -> None:
@@ -107,9 +107,9 @@ class LiveKeys:
                 await until_any(stop, seconds=rest)
 
     async def renewed(self, address: str, deadline: int) -> bool:
-        """Wait until the keys were read again, which begins now, but no longer than WAIT_SECONDS
-        or until a ``perf_counter_ns`` time. False if that did not happen, or too many requests
-        wait.
+        """Start to read the keys again and wait for the result, at most WAIT_SECONDS or until
+        ``deadline``, a ``perf_counter_ns`` time. Return False if that takes too long, or if too
+        many requests wait.
         """
         seconds = min(WAIT_SECONDS, (deadline - perf_counter_ns()) / 1e9)
         most = self._waiting.total() >= MAX_WAITING or self._waiting[address] >= share(MAX_WAITING)
@@ -128,8 +128,8 @@ class LiveKeys:
         return bool(done)
 
     async def _read(self, watch: WatchHealth) -> None:
-        """Read the keys once. If that fails, the watch is unhealthy but the server stays ready: the
-        previous keys stay in use.
+        """Read the keys once. If that fails, the watch is unhealthy but the server stays ready,
+        with the previous keys.
         """
         try:
             issuer, keys = await self._source.read()

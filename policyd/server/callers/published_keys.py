@@ -4,9 +4,9 @@ from policyd.cluster.objects import ObjectClient, ObjectError
 from policyd.server.callers.live_keys import KeySource
 from policyd.tokens.issuer_keys import KeySet, read_keys
 
-# The discovery document and the keys of an API server (pkg/serviceaccount/openidmetadata.go). The
-# jwks_uri of the document is not followed: it may lead out of the cluster, and the connection to
-# the API server is the one that is authenticated.
+# The discovery document and the keys of an API server (pkg/serviceaccount/openidmetadata.go).
+# policyd does not follow the document's jwks_uri, which may lead out of the cluster: only the
+# connection to the API server is authenticated.
 DISCOVERY = ".well-known/openid-configuration"
 KEYS = "openid/v1/jwks"
 _KEYS_TYPE = "application/jwk-set+json"

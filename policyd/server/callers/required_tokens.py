@@ -1,4 +1,4 @@
-"""``--require-api-server-token``: what a server needs to check the tokens of its callers."""
+"""``--require-api-server-token``: check the tokens of a server's callers."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -35,8 +35,8 @@ CAUSES = (
     "group",
     "flood",
 )
-# Signatures that one address may have verified: at once, and in a second after that. An API server
-# has a few new tokens in ten minutes, and each takes up to some milliseconds.
+# Signatures that one address may have verified: at once, and per second after that. An API server
+# gets a few new tokens in ten minutes; verifying one takes up to some milliseconds.
 BURST = 100
 RATE = 20.0
 _AUTHORIZATION = b"authorization"
@@ -62,13 +62,13 @@ class RequiredTokens(CallerCheck):
         self._refused = recorder.unauthenticated = dict.fromkeys(CAUSES, 0)
 
     def check(self, headers: Sequence[Header], webhook: Webhook, path: str, address: str) -> str:
-        """Return the API group of which the client may send reviews. Raises CallerRefused."""
+        """Return the API group whose reviews the client may send. Raises CallerRefused."""
         given = [value for name, value in headers if name == _AUTHORIZATION]
         if len(given) != 1:
-            found = "two of them" if given else "none"
+            found = "several" if given else "none"
             raise CallerRefused(
                 "malformed" if given else "missing",
-                f"expected one header Authorization with a token of the API server, got {found}",
+                f"expected one Authorization header with a token of the API server, got {found}",
             )
         scheme, _, token = given[0].partition(b" ")
         if scheme.lower() != _BEARER:
@@ -77,11 +77,11 @@ class RequiredTokens(CallerCheck):
         return self._verifier.verify(token.strip(b" "), webhook, path, permit)
 
     async def renewed(self, address: str, deadline: int) -> bool:
-        """Wait until an UnknownIssuerKey may be known; False if it will not be."""
+        """Wait for new keys after an UnknownIssuerKey; False if none arrive in time."""
         return await self.keys.renewed(address, deadline)
 
     def refused(self, cause: str) -> None:
-        """Count a request that is refused."""
+        """Count a refused request."""
         self._refused[cause] += 1
 
     def unready(self) -> list[str]:

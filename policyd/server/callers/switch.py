@@ -1,5 +1,5 @@
-"""The check of callers as the settings want it. Without ``--require-api-server-token`` there is
-none: a request costs nothing more, and no module for tokens is imported.
+"""Create the check of callers if the settings require it. Without ``--require-api-server-token``
+policyd imports no module for tokens, and requests cost nothing more.
 """
 
 import asyncio
@@ -22,7 +22,9 @@ def required_tokens(
     recorder: PrometheusRecorder,
     log: Log,
 ) -> "RequiredTokens | None":
-    """The check of a server. Raises ConfigError if it is wanted and cannot work."""
+    """Return the check of a server's callers. Raises ConfigError if it is required but cannot
+    work.
+    """
     if not settings.require_api_server_token:
         return None
     if find_spec("jwt") is None:
@@ -35,8 +37,8 @@ def required_tokens(
 
 
 async def keys_known(callers: "RequiredTokens | None", log: Log, stop: asyncio.Event) -> bool:
-    """Wait for the keys that tokens are verified with, while /readyz says why; False if the server
-    is to stop before.
+    """Wait for the keys that verify tokens, while /readyz reports the reason; False if ``stop`` is
+    set first.
     """
     for missing in () if callers is None else callers.unready():
         log.write("info", "waiting", f"not ready: {missing}")

@@ -1,1 +1,1 @@
-"""Keep a server and its cluster in step: follow what policies need, and write for all replicas."""
+"""Keep a server in step with its cluster: follow objects that policies need, and write objects."""

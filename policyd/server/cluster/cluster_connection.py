@@ -1,5 +1,5 @@
-"""What a server has of its cluster before it has policies: clients, definitions, the Lease, and
-the place of a managed certificate. Imported only if a cluster is configured.
+"""A server's connection to its cluster, before it has policies: clients, definitions, the Lease
+and the managed certificate. Imported only if a cluster is configured.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ LEASE = "policyd"
 
 
 class ClusterConnection:
-    """The connections of one server. Of several workers one is ``appointed`` to write for them."""
+    """The connections of one server. One of several workers is ``appointed`` to write for all."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class ClusterConnection:
         self.namespace = known_namespace(settings) if writes else own_namespace(settings)
         self.objects = ObjectClient(configuration(settings.kubeconfig), timeout)
         self.clock = ServerClock()
-        self.changes = Changes()  # of the Lease, of certificates, and of what is stored
+        self.changes = Changes()  # of the Lease, certificates and stored objects
         self.pair: HeldPair | None = None
         if settings.manage_certificates:
             self.pair = HeldPair(f"the Secret {self.namespace}/{settings.certificate_secret}")
@@ -67,7 +67,7 @@ class ClusterConnection:
         return self.lease is not None and self.lease.holds
 
     def may_write(self) -> bool:
-        """Whether this replica writes what all have in common: without a Lease every one does."""
+        """Whether this replica writes the objects that replicas share: all do without a Lease."""
         if self.lease is None:
             return self._appointed is None or self._appointed.is_set()
         return self.lease.holds

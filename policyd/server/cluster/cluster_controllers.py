@@ -1,5 +1,5 @@
-"""The controllers of a server, and what they know of the policies in use. Imported only if a
-cluster is configured. Decides nothing.
+"""Creates and runs the controllers of a server, and exposes where policies run and who calls
+them. Imported only if a cluster is configured.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
 
 _Run = Callable[[asyncio.Event], Awaitable[None]]
 
-# How often the health of the controllers is noted for the metrics.
+# How often metrics are updated with the health of the controllers.
 HEALTH_SECONDS = 1.0
 # How soon a controller starts again after a defect.
 RESTART_SECONDS = 5.0
@@ -58,7 +58,7 @@ SHORTEST_TIMEOUT, LONGEST_TIMEOUT = 1, 30
 
 @dataclass(eq=False, repr=False)
 class ClusterControllers(ClusterView):
-    """The controllers of one server. ``serve`` is called when there is another certificate."""
+    """The controllers of one server. ``serve`` is called when the certificate changes."""
 
     connection: ClusterConnection
     settings: Settings
@@ -96,49 +96,51 @@ class ClusterControllers(ClusterView):
         self.recorder.unreached = lambda: self._reach.unreached
         if self.connection.lease is not None:
             self.recorder.leads = self.connection.holds_lease
-        # Those that depend on the Lease, on certificates, or on what is stored.
+        # Controllers that depend on the Lease, certificates or stored objects.
         told = (self._managed, self._registration, self._reach, self._writer)
         self.connection.changes.listeners += [each.changed for each in told if each is not None]
         documents = None if self._placed is None else self._placed.documents
         every = (self._configurations, self.connection.lease, documents, self._placed, *told)
         self.controllers: Sequence[Controller] = [each for each in every if each is not None]
 
-    # Their knowledge.
+    # For the admin pages and requests.
 
     @property
     def reached(self) -> Mapping[tuple[str, str], Reached]:
-        """The callers of the policies, by their kind and name; empty if it is not known."""
+        """The callers of the policies, by kind and name of the policy; empty if not known."""
         return self._reach.reached
 
     @property
     def placed(self) -> Mapping[tuple[str, str], PolicyPlaces]:
-        """Where the policies run, by their kind and name; empty without --in-tree."""
+        """Where the policies run, by kind and name of the policy; empty without --in-tree."""
         return {} if self._placed is None else self._placed.placed
 
     def evaluated(self, policies: CompiledPolicySet) -> CompiledPolicySet:
-        """Return what the webhook evaluates of a set: not what the API server does itself."""
+        """Return the policies that the webhook evaluates, without those that the API server
+        enforces itself.
+        """
         return policies if self._placed is None else self._placed.evaluated(policies)
 
-    # Their loops.
+    # Loops.
 
     def start(self, stop: asyncio.Event, watches: WatchSupervisor) -> list[asyncio.Task[None]]:
         """Start all controllers on the running loop; they end after ``stop`` is set."""
         loop = asyncio.get_running_loop()
         if self._events is not None:
-            # Not until ``stop``: requests are also denied while the server drains.
+            # Runs beyond ``stop``: requests are also denied while the server drains.
             writing = self._kept(self._events.name, self._events.run, self._ended)
             self._writing = loop.create_task(writing, name="events")
         loops: dict[str, _Run] = {each.name: each.run for each in self.controllers}
         loops["health"] = partial(self._note_health, watches)
-        # A daemon: a server that ends does not wait for an API server that does not answer.
+        # A daemon thread: a stopping server does not wait for an unresponsive API server.
         threading.Thread(target=self._log_leftovers, name="leftovers", daemon=True).start()
         return [
             loop.create_task(self._kept(name, run, stop), name=name) for name, run in loops.items()
         ]
 
     async def _kept(self, name: str, run: _Run, stop: asyncio.Event) -> None:
-        """Run a controller until ``stop`` is set, again after any exception: it would be a defect,
-        and nobody else would do the controller's work.
+        """Run a controller until ``stop`` is set. Restart it after any exception, which is a
+        defect: nothing else does the controller's work.
         """
         while not stop.is_set():
             try:
@@ -146,18 +148,18 @@ class ClusterControllers(ClusterView):
             except Exception as error:
                 self._defects[name] = f"{type(error).__name__}: {error}"
                 trace = "".join(format_exception(error))
-                message = f"the controller of the {name} failed and starts again"
+                message = f"the controller of the {name} failed and is restarted"
                 self.log.write("error", "defect", message, traceback=trace)
                 await until_any(stop, seconds=RESTART_SECONDS)
 
     async def close(self) -> None:
-        """Write the Events that are left."""
+        """Write the remaining Events."""
         self._ended.set()
         if self._events is not None and self._writing is not None:
             await self._events.close(self._writing)
 
     def _log_leftovers(self) -> None:
-        """Log the webhooks of others that deny requests because nothing answers them."""
+        """Log webhooks of other software that deny requests because nothing answers them."""
         settings = self.settings
         given = (settings.kubeconfig, settings.timeout, settings.webhook_name)
         try:
@@ -165,11 +167,11 @@ class ClusterControllers(ClusterView):
                 message = f"{each.file}: {each.message}"
                 self.log.write("warning", "leftover", message, hint=each.hint)
         except ConfigError as error:
-            message = f"cannot look for webhooks that block the cluster: {error}"
+            message = f"cannot check for webhooks that block the cluster: {error}"
             self.log.write("warning", "leftover", message)
 
     async def _note_health(self, watches: WatchSupervisor, stop: asyncio.Event) -> None:
-        """Note for each controller whether it works, and log a watch that does not."""
+        """Record whether each controller works, and log failing watches."""
         health: dict[str, Controller | None] = {
             "registration": self._registration,
             "in-tree": self._writer or self._placed,
@@ -179,8 +181,8 @@ class ClusterControllers(ClusterView):
         trouble = Trouble("watch", self.log)
         while not stop.is_set():
             for each, watch in noted:
-                watch.succeeded()  # the state that was known last stays in use
-                # A controller that failed is not healthy for one round.
+                watch.succeeded()  # the last known state stays in use
+                # A controller that failed counts as unhealthy for one round.
                 found = self._defects.pop(each.name, "") or each.problem
                 if found:
                     watch.failed(found)
@@ -191,7 +193,7 @@ class ClusterControllers(ClusterView):
                 trouble.end("the webhook configurations are watched again")
             await until_any(stop, seconds=HEALTH_SECONDS)
 
-    # How they are made.
+    # Construction.
 
     def _managed_certificates(self) -> ManagedCertificates | None:
         connection, settings = self.connection, self.settings
@@ -222,7 +224,7 @@ class ClusterControllers(ClusterView):
         )
 
     def _placed_policies(self) -> PlacedPolicies | None:
-        """The policies that the API server enforces itself, as this server follows them."""
+        """Return the controller of the policies that the API server enforces itself."""
         if not self.settings.in_tree:
             return None
         placed = PlacedPolicies(
@@ -296,10 +298,10 @@ class ClusterControllers(ClusterView):
             timeout=min(max(math.ceil(settings.timeout), SHORTEST_TIMEOUT), LONGEST_TIMEOUT),
         )
 
-    # Their requests.
+    # Called by the controllers.
 
     def _with_sources(self) -> tuple[CompiledPolicySet, Sources] | None:
-        """The policies in use, and the sources from which they can be exported."""
+        """The policies in use, and their sources for the export."""
         loaded = self.store.loaded_set if self.store.loaded else None
         if loaded is None or loaded.sources is None:
             return None
@@ -310,7 +312,7 @@ class ClusterControllers(ClusterView):
         return self.evaluated(self.store.current) if self.store.loaded else None
 
     def _wanted(self) -> Sequence[JSONObject] | None:
-        """The webhook configurations that this replica keeps registered; None if another does."""
+        """The webhook configurations that this replica registers; None if another does."""
         if self._registration is None or not self.connection.holds_lease():
             return None
         return self._registration.wanted
@@ -318,7 +320,7 @@ class ClusterControllers(ClusterView):
     def _inputs(self) -> RegistrationInputs | str:
         """The webhooks to register, or the reason not to register now."""
         if not self.lifecycle.listening or self.lifecycle.draining:
-            return "the server does not listen"
+            return "the server is not listening"
         if self.store.unready:
             return self.store.unready
         pair = self.certificates.pair
@@ -334,6 +336,6 @@ class ClusterControllers(ClusterView):
         if self._placed is not None:
             found = self._placed.left_out
             if found is None or found[0] is not policies:
-                return "it is not known yet what the API server enforces itself"
+                return "the policies that the API server enforces are not known yet"
             left_out = found[1]
         return RegistrationInputs(policies, bundle, left_out)

@@ -1,7 +1,4 @@
-"""Lists of a cluster that are followed while they are wanted, with one name in metrics and log.
-
-The callers decide what is followed, and why.
-"""
+"""Follows lists of a cluster while callers want them, under one name in metrics and log."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator
@@ -19,11 +16,11 @@ if TYPE_CHECKING:
 
 Wanted = TypeVar("Wanted", bound=Hashable)
 
-# The longest that readiness waits for first lists, unless nothing replaces one that is under way.
+# The longest time that readiness waits for first lists, unless nothing replaces a missing one.
 FIRST_LIST_SECONDS = 10.0
-# How often the health of lists is noted.
+# How often the health of lists is recorded.
 TICK_SECONDS = 0.5
-# A problem is logged when it has lasted for this long: a connection that ends is replaced at once.
+# A problem is logged when it has lasted this long: a lost connection is replaced at once.
 LASTING_SECONDS = 3.0
 
 
@@ -39,7 +36,7 @@ class Following:
 
     @property
     def wanted(self) -> bool:
-        """Whether somebody still wants it."""
+        """Whether a caller still wants the list."""
         return not self._stop.is_set()
 
     def stop(self) -> None:
@@ -47,8 +44,8 @@ class Following:
         self._stop.set()
 
     def nothing(self, problem: str = "", *, lost: bool = False) -> None:
-        """Note that nothing is listed: there is nothing to list, or this problem. ``lost``: what
-        was known is not in use either.
+        """Record that there is no list, because the resource is absent or because of ``problem``.
+        ``lost``: the objects known so far are not in use either.
         """
         self.reflector, self.problem, self.absent = None, problem, not problem or lost
         self.lost = lost
@@ -66,7 +63,7 @@ class Following:
             await task
 
     async def pause(self, seconds: float) -> None:
-        """Wait, but not longer than it is wanted."""
+        """Wait, but stop when the list is no longer wanted."""
         await until_any(self._stop, seconds=seconds)
 
     @property
@@ -79,15 +76,15 @@ class Following:
 
     @property
     def trouble(self) -> str:
-        """Why it is not in step; empty if it is."""
+        """Why the list is out of date; empty if it is current."""
         return self.problem if self.reflector is None else self.reflector.problem
 
 
 @dataclass(eq=False, repr=False)
 class FollowedLists(Generic[Wanted]):
     """The lists of one cache. ``follow`` follows one until its Following is no longer wanted;
-    ``instead`` says what happens without permission to follow. ``needed``: nothing replaces a list
-    that is not complete.
+    ``instead`` describes, for the log, the effect of missing permission. ``needed``: nothing
+    replaces an incomplete list.
     """
 
     name: str
@@ -102,10 +99,10 @@ class FollowedLists(Generic[Wanted]):
         self._tasks: dict[Wanted, asyncio.Task[None]] = {}
         self._due = asyncio.Event()
         self._begun = 0.0
-        self._first: set[Wanted] = set()  # what was wanted when the server started
+        self._first: set[Wanted] = set()  # wanted when the server started
         self._since = 0.0  # when the problem began; 0 without one
         self._logged = ""
-        self.muted = False  # whether the log has the cause of a problem already
+        self.muted = False  # whether the log already has the cause of a problem
 
     def want(self, wanted: frozenset[Wanted]) -> None:
         """Follow these from now on, and no others. Runs on the event loop."""
@@ -131,19 +128,19 @@ class FollowedLists(Generic[Wanted]):
         return monotonic() - self._begun < FIRST_LIST_SECONDS
 
     def coming(self, wanted: Iterable[Wanted]) -> bool:
-        """Whether one of these lists is not complete, and nothing has failed so far."""
+        """Whether one of these lists is incomplete and has not failed so far."""
         lists = (self._lists[each] for each in wanted if each in self._lists)
         return any(each.awaited and not each.trouble for each in lists)
 
     @property
     def state(self) -> CacheState:
-        """The state in metrics: the oldest state of a list in use, and the objects of all."""
+        """The state for metrics: the age of the oldest list in use, and the objects of all."""
         used = [each for each in self._reflectors() if not (each.refused or each.gone)]
         staleness = max((each.staleness for each in used), default=0.0)
         return CacheState(staleness, sum(len(each.objects) for each in used))
 
     async def run(self, stop: asyncio.Event, watch: WatchHealth) -> None:
-        """Follow what is wanted until ``stop`` is set; raises defects."""
+        """Follow the wanted lists until ``stop`` is set; raises defects."""
         ending = asyncio.create_task(stop.wait())
         try:
             while not stop.is_set():
@@ -168,7 +165,7 @@ class FollowedLists(Generic[Wanted]):
                 self._tasks[each] = asyncio.ensure_future(self.follow(each, following))
 
     def _end(self) -> None:
-        """Forget those that have ended; raises their defects."""
+        """Forget finished lists; raises their defects."""
         for each, task in [*self._tasks.items()]:
             if task.done():
                 del self._tasks[each]
@@ -183,7 +180,7 @@ class FollowedLists(Generic[Wanted]):
         self._lists = {each: Following() for each in self.wanted}
 
     def _note(self, watch: WatchHealth) -> None:
-        """Note the health of all, and log once when a problem begins and once when it is over."""
+        """Record the health of all lists; log once when a problem begins and once when it ends."""
         troubles = [each for each in self._lists.values() if each.trouble]
         watch.succeeded()
         if not troubles:
@@ -198,7 +195,7 @@ class FollowedLists(Generic[Wanted]):
         watch.failed(problem)
         now = monotonic()
         self._since = self._since or now
-        meanwhile = "what is known of them stays in use"
+        meanwhile = "the last known state stays in use"
         if lost:
             meanwhile = self.instead
         elif refused:

@@ -1,9 +1,9 @@
 """The namespaces, params and objects of reads that the policies in use may need, kept in step with
 the cluster.
 
-A list is followed from when a policy set needs it until none does. Until it is known, and without
-the permission to follow it, each namespace or param is looked up when a request needs it; reads are
-never looked up.
+A list is followed as long as a policy set needs it. Until it is complete, and without permission
+to follow it, each namespace or param is looked up when a request needs it; reads are never looked
+up.
 """
 
 import asyncio
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from policyd.cluster.objects import ObjectClient
     from policyd.policy.kinds.served_resource import Served
 
-# How often a set of policies that waits for its reads looks whether they are known.
+# How often a waiting policy set checks whether its reads are complete.
 PREPARED_SECONDS = 0.05
-# Seconds until objects of reads are listed again that took too much memory: there may be fewer.
+# Seconds until policyd lists objects again that took too much memory: there may be fewer.
 FULL_SECONDS = (300.0, 600.0)
-# Seconds until the resource of a kind is looked up again that the cluster does not serve.
+# Seconds until policyd looks up a kind again that the cluster does not serve.
 KIND_SECONDS = (1.0, 5.0)
 
 
 class LiveCaches:
     """The caches of one server. ``lookups`` is the LookupClient that reads them, and requests
-    from ``client`` what they do not have.
+    missing objects from ``client``.
     """
 
     def __init__(
@@ -64,8 +64,8 @@ class LiveCaches:
         )
 
     def follow(self, policies: CompiledPolicySet) -> None:
-        """Follow what these policies may need, and nothing else. Runs on the event loop, when the
-        set comes into use: it must not read what was kept for others.
+        """Follow the objects that these policies may need, and nothing else. Runs on the event
+        loop when the set comes into use, because it must not read objects of other sets.
         """
         wanted = wanted_lookups(policies)
         namespaces = frozenset({wanted.namespaces} if wanted.namespaces else ())
@@ -78,8 +78,8 @@ class LiveCaches:
         self.reads.want(wanted.reads)
 
     async def prepare(self, policies: CompiledPolicySet) -> None:
-        """Follow also what the reads of these policies need, which is to come into use,
-        until that is known, or why it is not: of lists that fail, as long as readiness waits.
+        """Also follow the reads of a policy set that will come into use, and wait until each list
+        is complete or has failed. Failing lists are awaited as long as readiness waits.
         """
         wanted = wanted_lookups(policies).reads
         new = self.lookups.reads.expect(wanted)
@@ -91,7 +91,7 @@ class LiveCaches:
             await asyncio.sleep(PREPARED_SECONDS)
 
     def waiting(self) -> list[str]:
-        """The lists that readiness waits for."""
+        """Describe the lists that readiness waits for."""
         lists = (self.namespaces, self.params, self.reads)
         return [f"waiting for the first list of {each.name}" for each in lists if each.waiting]
 
@@ -104,8 +104,8 @@ class LiveCaches:
         }
 
     def read_states(self) -> Mapping[str, ReadState]:
-        """What metrics show of each kind that policies read, such as Ingress.v1.networking.k8s.io,
-        whatever its scopes.
+        """The state of each kind that policies read, such as Ingress.v1.networking.k8s.io, for
+        metrics; its namespaces are combined.
         """
         cached = self.lookups.reads
         lists: dict[tuple[str, str], list[ReadList | None]] = {}
@@ -126,7 +126,7 @@ class LiveCaches:
         return found
 
     def objects(self) -> "ObjectClient":
-        """The client that follows lists, made when it is first needed."""
+        """The client that follows lists, created when it is first needed."""
         from policyd.cluster.objects import ObjectClient
 
         if self._objects is None:

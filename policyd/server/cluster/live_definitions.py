@@ -1,7 +1,7 @@
 """The cluster's version and CustomResourceDefinitions, which the server needs to load policies.
 
-Both are fetched when policies load. Definitions are followed and the version is queried regularly,
-so that changes load the policies again. Lookups for requests are in ``live_caches.py``.
+Both are fetched when policies load. policyd follows definitions and queries the version regularly;
+a change loads the policies again. Lookups for requests are in ``live_caches.py``.
 """
 
 import asyncio
@@ -23,10 +23,10 @@ from policyd.versions import NEWEST, KubernetesVersion, nearest
 if TYPE_CHECKING:
     from policyd.cluster.watching import Reflector
 
-# How often to check for changes that are not followed, and how soon after a failed check.
+# How often to check for changes without a watch, and how soon after a failed check.
 PAUSE_SECONDS = 5.0
 UNANSWERED_SECONDS = 1.0
-# Changes of many definitions at once, of an operator that is installed, are one change.
+# Installing an operator changes many definitions at once: they are handled as one change.
 SETTLE_SECONDS = 0.1
 # Control planes are upgraded rarely.
 VERSION_SECONDS = 60.0
@@ -45,10 +45,11 @@ class LiveDefinitions:
     clock: Callable[[], float] = monotonic
 
     def __post_init__(self) -> None:
-        from policyd.cluster import open_definitions
+        from policyd.cluster.definitions import ClusterDefinitions
 
+        config = self.caches.client.config
         self._warned = ""
-        self._definitions = open_definitions(self.caches.client, self.timeout, self._count_lookup)
+        self._definitions = ClusterDefinitions(config, self.timeout, self._count_lookup)
         self._logged_problem = ""
         self._reported = ""  # the version that the cluster reported last, such as v1.37.1
         self._version_at = self.clock()  # when the version was last queried
@@ -65,11 +66,10 @@ class LiveDefinitions:
         )
 
     def version(self) -> KubernetesVersion:
-        """Return the version to evaluate as: the version of the cluster, or the nearest supported
-        one.
+        """Return the version to evaluate as: the cluster's, or the nearest supported one.
 
-        While the cluster does not answer this is the version that it reported last; before its
-        first answer it is the newest supported one. Waits for the API server.
+        If the cluster does not answer, return the version that it last reported, or else the
+        newest supported one. Waits for the API server.
         """
         reported, why = self._definitions.kubernetes()
         reported = reported or self._reported
@@ -91,8 +91,8 @@ class LiveDefinitions:
         """Load the policies again when a definition that they need appears or changes.
 
         If the API server does not answer, the watch becomes unhealthy but the server stays ready:
-        definitions that were fetched before stay known, and policies without their definition
-        follow failurePolicy.
+        it keeps the definitions fetched before, and policies without a definition follow their
+        failurePolicy.
         """
         health = WatchHealth(self._lists.name, monotonic)
         ending = asyncio.Event()
@@ -131,14 +131,14 @@ class LiveDefinitions:
         self._listed = None
 
     async def _pause(self, stop: asyncio.Event, seconds: float) -> None:
-        """Wait for a definition that changes, for ``stop``, or for these seconds."""
+        """Wait until a definition changes, ``stop`` is set, or the time is over."""
         await until_any(stop, self._changes, seconds=seconds)
         if self._changes.is_set() and not stop.is_set():
             await until_any(stop, seconds=SETTLE_SECONDS)
         self._changes.clear()
 
     async def _changed(self) -> bool:
-        """Whether a definition that policies need changed, or the version of the cluster."""
+        """Whether the cluster's version or a definition that policies need has changed."""
         listed = self._listed
         if listed is not None and listed.usable and not listed.problem + self._logged_problem:
             versions = {name: each["version"] for (_, name), each in listed.objects.items()}
@@ -157,7 +157,7 @@ class LiveDefinitions:
         self._definitions.close()
 
     def _log_problem(self, problem: str) -> None:
-        """Log once when a problem begins, and once when it is over."""
+        """Log once when a problem begins and once when it ends."""
         if problem and not self._logged_problem:
             self.log.write("error", "cluster", f"cannot read CustomResourceDefinitions: {problem}")
         elif self._logged_problem and not problem:

@@ -11,7 +11,7 @@ def own_namespace(settings: Settings) -> str:
 
 
 def known_namespace(settings: Settings) -> str:
-    """Return the same; raises ConfigError if it is not known."""
+    """Return the namespace; raises ConfigError if it is not known."""
     namespace = own_namespace(settings)
     if not namespace:
         raise ConfigError(f"--namespace is not set, and there is no {NAMESPACE_FILE}")

@@ -1,5 +1,5 @@
-"""Checks an edit of policies before it is stored: builds the set as it would be, compiles it and
-runs its suites, and finds the problems that the edit adds. Runs in a separate process.
+"""Checks an edit of policies before it is stored: builds the resulting set, compiles it, runs its
+suites, and finds the problems that the edit adds. Runs in a separate process.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,8 +25,8 @@ Breathe = Callable[[], None]
 
 
 def check(edit: PolicyEdit, fetch: Fetch | None, breathe: Breathe) -> EditFindings:
-    """Return what an edit adds. ``fetch`` returns definitions of custom resources; ``breathe`` is
-    called between pieces of work.
+    """Return the problems and reads that an edit adds. ``fetch`` returns definitions of custom
+    resources; ``breathe`` is called between pieces of work.
     """
     others, sets = _others(edit, breathe), _Sets(_in_use(edit), fetch, breathe)
     given = _with(others, edit.new, breathe)
@@ -42,7 +42,7 @@ def check(edit: PolicyEdit, fetch: Fetch | None, breathe: Breathe) -> EditFindin
 
 
 def _reads(policies: CompiledPolicySet, name: str = "") -> frozenset[tuple[str, str, str, str]]:
-    """Return what policies read of the cluster; of the source ``name``, or all."""
+    """Return the objects of the cluster that policies, or the policies of ``name``, read."""
     return frozenset(
         (policy.name, read.api_version, read.kind, read.place)
         for policy in policies.policies
@@ -52,7 +52,7 @@ def _reads(policies: CompiledPolicySet, name: str = "") -> frozenset[tuple[str, 
 
 
 class _Sets:
-    """Compiles the sources before and after an edit; what is equal in both is compiled once."""
+    """Compiles the sources before and after an edit; policies equal in both are compiled once."""
 
     def __init__(self, in_use: InUse, fetch: Fetch | None, breathe: Breathe) -> None:
         self._in_use = in_use
@@ -71,13 +71,13 @@ class _Sets:
         return policies
 
     def problems(self, policies: CompiledPolicySet, given: Sequence[Bundle]) -> list[Problem]:
-        """Return everything that is wrong with these sources; ``policies`` are theirs."""
+        """Return all problems of these sources, which ``policies`` were compiled from."""
         in_use = self._in_use
         found = [*policies.problems]
         broken = {each.file for each in found if each.severity == "error"}
         for reason in truncated(in_use, policies, exists_in(given)):
             file, _, rest = reason.partition(": ")
-            if file not in broken:  # else that is why it holds nothing
+            if file not in broken:  # else this is why it holds nothing
                 found.append(Problem(rest, file=file, rule=LOST))
         if not in_use.allow_empty:
             found += [Problem(reason, rule=LOST) for reason in emptied(in_use, policies)]
@@ -87,7 +87,7 @@ class _Sets:
 def _with(
     others: Mapping[str, Bundle], config_map: Mapping[str, object] | None, breathe: Breathe
 ) -> list[Bundle]:
-    """Return the bundles with a ConfigMap's, in the order in which they are loaded."""
+    """Return the bundles and a ConfigMap's bundle, in the order in which they are loaded."""
     found = {**others}
     if config_map is not None:
         left = MAX_SET_BYTES - sum(each.size for name, each in found.items() if name != FILES)
@@ -122,7 +122,7 @@ def _others(edit: PolicyEdit, breathe: Breathe) -> dict[str, Bundle]:
 
 
 def _in_use(edit: PolicyEdit) -> InUse:
-    """Return what is in use, as if the files of a mounted ConfigMap had been read from it."""
+    """Return the policies in use, as if files of a mounted ConfigMap had been read from it."""
     if not edit.directory:
         return edit.in_use
     held = {

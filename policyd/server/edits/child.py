@@ -1,8 +1,8 @@
 """The process that checks one edit: ``python -m policyd.server.edits.child BYTES SECONDS PARENT``.
 
 It reads the edit from standard input and writes lines of JSON to standard output. It has no other
-descriptors, no connections and no threads, and may take so many bytes of memory and seconds of
-processor time: whatever an edit does to it, the server goes on.
+descriptors, no connections and no threads, and its memory and processor time are limited: whatever
+an edit does to it, the server goes on.
 """
 
 import json
@@ -26,12 +26,12 @@ from policyd.policy.kinds.wanted_definitions import WantedDefinition
 from policyd.server.edits.checking import check
 from policyd.server.edits.model import TooLate, line, read
 
-# Address space beside the data: libraries, stacks, and what an allocator reserves.
+# Address space besides the data: libraries, stacks, and the allocator's reserves.
 ADDRESSES = 512 * 2**20
 DESCRIPTORS = 64
-# The kernel is to kill this process first if the Pod runs out of memory.
+# If the Pod runs out of memory, the kernel kills this process first.
 _FIRST = "1000"
-# Requests come first: where there is one processor, this process gets a quarter of its time.
+# Requests come first: on a single processor this process gets a quarter of the time.
 NICE = 5
 MOST_FRAMES = 30
 _NO_MEMORY = line({"failed": "MemoryError", "trace": ""})
@@ -57,7 +57,7 @@ def confine(memory: int, seconds: float) -> None:
 
 
 def answer(stream: BinaryIO, out: BinaryIO, seconds: float) -> None:
-    """Check the edit that ``stream`` has, within these seconds, and write the result."""
+    """Check the edit in ``stream``, for at most ``seconds``, and write the result."""
     deadline = monotonic() + seconds
 
     def breathe() -> None:
@@ -82,7 +82,7 @@ def answer(stream: BinaryIO, out: BinaryIO, seconds: float) -> None:
     except TooLate:
         say(late=True)
     except MemoryError:
-        out.write(_NO_MEMORY)  # made while there was some
+        out.write(_NO_MEMORY)  # created while there was memory
         out.flush()
     except Exception as error:
         # No messages, which may quote the edit.

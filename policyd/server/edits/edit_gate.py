@@ -1,8 +1,11 @@
-"""Answers reviews of ConfigMaps with policies: an edit that adds an error is denied with all
-of them, and one that adds reads which its author may not list. It checks one edit at a time, each
-in a separate process. It admits edits that it had no time or means to check, for the reload itself
-protects the set in use; and denies an edit that broke the check, for that could break every server
-that loads it, or what may add reads, which no reload checks.
+"""Answers reviews of ConfigMaps with policies.
+
+It denies an edit that adds errors, listing all of them, and an edit that adds reads of objects that
+its author may not list. It checks one edit at a time, each in a separate process.
+
+It admits edits that it had no time or means to check, because a reload with errors keeps the set in
+use. It denies edits that broke the check, because they could break every server that loads them,
+and unchecked edits that may add reads, because no reload checks these.
 """
 
 import asyncio
@@ -30,37 +33,37 @@ from policyd.server.edits.model import EditFindings, PolicyEdit, TooLate
 from policyd.server.edits.process import Broken, NotStarted
 from policyd.server.edits.showing import MAX_WARNING, MAX_WARNINGS
 
-# Edits that wait for another edit; beyond that the API server retries later.
+# Edits that may wait; the API server retries others later.
 MAX_WAITING = 8
-# Lines about edits in so many seconds.
+# Log lines about edits in so many seconds.
 LOG_LINES, LOG_SECONDS = 120, 60.0
 MAX_UID = 64
 # The label of mounted ConfigMaps, which no flag selects.
 MOUNTED = "policyd.dev/policies=true"
-# The user that deletes everything in a namespace that is deleted.
+# The user that deletes the objects of a deleted namespace.
 _CLEANER = "system:serviceaccount:kube-system:namespace-controller"
-_MAY_LEND = "; it may add reads, whose objects its author has to be allowed to list: try again"
-# The status of what may be tried again.
+_MAY_LEND = "; it may add reads of objects that its author may not list: try again"
+# The status of answers after which the client may try again.
 _LATER = (503, "ServiceUnavailable")
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 _KEY = re.compile(r"[A-Za-z0-9._-]{1,253}")
 
-# Checks an edit until a deadline, a moment of perf_counter_ns; called by a thread.
+# Checks an edit until a deadline (perf_counter_ns); called by a thread.
 CheckEdit = Callable[[PolicyEdit, int], EditFindings]
 
 
 def edit_selector(settings: Settings) -> str:
-    """The labels of the ConfigMaps whose edits are checked; empty if there are none. Where policyd
-    does not follow them, they are mounted: only in a Pod, which has no kubeconfig.
+    """The labels of the ConfigMaps whose edits are checked; empty if there are none. ConfigMaps
+    that policyd does not follow can only be mounted in a Pod, which has no kubeconfig.
     """
     return settings.policy_configmaps or ("" if settings.kubeconfig else MOUNTED)
 
 
 @dataclass(eq=False, repr=False)
 class EditGate(ReviewEvaluator):
-    """Checks the edits that reach one server: of ConfigMaps in its own namespace. ``count``
-    counts results: accepted, refused, error. ``access`` says what the author of an edit may list;
-    None: policyd reads nothing of a cluster.
+    """Checks the edits of ConfigMaps in a server's own namespace. ``count`` counts results:
+    accepted, refused, error. ``access`` queries what the author of an edit may list; None if
+    policyd reads no objects of a cluster.
     """
 
     check: CheckEdit
@@ -100,11 +103,11 @@ class EditGate(ReviewEvaluator):
         task.add_done_callback(self._done)
         await asyncio.wait([task], timeout=max(0.0, (deadline - perf_counter_ns()) / 1e9))
         try:
-            if not task.done():  # it goes on, and ends at its next look at the clock
+            if not task.done():  # it goes on until it next checks the clock
                 raise TooLate
             found = task.result()
         except Outdated:
-            message = f"ConfigMap {name} is not what the API server holds; try again"
+            message = f"ConfigMap {name} differs from the one in the API server; try again"
             return self._refused(request, message, 409, "Conflict")
         except TooLate:
             return self._unchecked(request, submitted, "there was not enough time")
@@ -133,7 +136,7 @@ class EditGate(ReviewEvaluator):
         return self._answer(request, name, found)
 
     def _submitted(self, request: AdmissionRequest) -> Submitted | None:
-        """Return what is to be checked; None if the edit changes nothing that policyd reads."""
+        """Return the content to check; None if the edit changes nothing that policyd reads."""
         if not self._concerns(request):
             return None
         before, after = _object(request.old_object), _object(request.object)
@@ -143,7 +146,7 @@ class EditGate(ReviewEvaluator):
         old, new = self._selected(before), self._selected(after)
         deleted = request.operation == "DELETE"
         if deleted and request.user_info.get("username") == _CLEANER:
-            return None  # the namespace itself is deleted
+            return None  # the namespace itself is being deleted
         if (old is None and new is None) or (old and new and _same(old, new)):
             return None
         return Submitted(request.operation, before, old is not None, None if deleted else new)
@@ -160,7 +163,7 @@ class EditGate(ReviewEvaluator):
         return config_map if self._selector.matches({**labels_of(config_map)}) else None
 
     async def _checked(self, submitted: Submitted, deadline: int) -> EditFindings | None:
-        """Return what the edit adds; None if policyd does not read this ConfigMap."""
+        """Return the findings of the check; None if policyd does not read this ConfigMap."""
         async with self._turn:
             left = (deadline - perf_counter_ns()) / 1e9
             if left <= 0:
@@ -185,7 +188,7 @@ class EditGate(ReviewEvaluator):
         if not found.errors:
             self.count("accepted")
             return _allowed(request, *found.advice)
-        # Never the texts: they show parts of the ConfigMap.
+        # Never the messages: they show parts of the ConfigMap.
         return self._refused(request, denial(name, found), places=[*found.places])
 
     def _refused(
@@ -241,12 +244,12 @@ class EditGate(ReviewEvaluator):
 async def _lent(
     access: AccessClient, request: AdmissionRequest, found: EditFindings, deadline: int
 ) -> NotLent | None:
-    """Return why the author of an edit may not add its reads, None if they may."""
+    """Return why the author of an edit may not add its reads; None if the author may."""
     try:
         async with asyncio.timeout(max(0.0, (deadline - perf_counter_ns()) / 1e9)):
             return await refusal(access, request.user_info, found.reads)
     except TimeoutError:
-        late = "it is not known in time whether its author may list what its policies read"
+        late = "there was no time to check whether its author may list what its policies read"
         return NotLent(f"{late}; try again", certain=False)
 
 
@@ -255,7 +258,7 @@ def _object(given: object) -> JSONObject | None:
 
 
 def _proper(config_map: JSONObject, request: AdmissionRequest) -> bool:
-    """Whether an API server could have sent this object: others are not worth a process."""
+    """Whether an API server could have sent this object: no process is started for others."""
     metadata = config_map.get("metadata")
     if not isinstance(metadata, dict) or oversize(config_map):
         return False
@@ -278,26 +281,26 @@ def _proper(config_map: JSONObject, request: AdmissionRequest) -> bool:
 
 
 def _same(old: JSONObject, new: JSONObject) -> bool:
-    """Whether two ConfigMaps have the same keys: other changes are none of the policies."""
+    """Whether two ConfigMaps have the same keys: other changes do not affect policies."""
     return all(flat(old)[field] == flat(new)[field] for field in ("data", "binaryData"))
 
 
 def _not_read(name: str) -> str:
     return (
-        f"ConfigMap {name} is not mounted as policies of -p, or the kubelet has not written its"
+        f"ConfigMap {name} is not mounted in a directory of -p, or the kubelet has not written its"
         " last edit yet: this edit was not checked"
     )
 
 
 def denial(name: str, found: EditFindings) -> str:
-    """Return the message of a denial: what is wrong with the ConfigMap as ``policyd lint`` prints
-    it, up to a limit, and the number of all other errors.
+    """Return the message of a denial: the errors of the ConfigMap as ``policyd lint`` prints them,
+    up to a limit, and the number of all other errors.
     """
     head = f"the policies would have {_counted(found.errors)} with this edit of ConfigMap {name}:"
     rest = found.errors - found.elsewhere - len(found.shown)
     more = [f"… and {rest} more"] if rest else []
     if found.elsewhere:
-        more.append(f"{_counted(found.elsewhere)} in other sources, which policyd's log names")
+        more.append(f"{_counted(found.elsewhere)} in other sources: see policyd's log")
     return "\n\n".join([head, *found.shown, *more])
 
 

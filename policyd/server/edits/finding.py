@@ -1,13 +1,13 @@
-"""The sources of a server before and after an edit of a ConfigMap: of one that it watches, or of
-one that is mounted as a directory of -p. Checks nothing.
+"""Finds the sources of a server before and after an edit of a ConfigMap that it watches, or that is
+mounted as a directory of -p. Checks nothing.
 
-A client may claim anything. So what a ConfigMap held before comes from the API server, or from the
+A client may claim anything. So the previous content of a ConfigMap comes from the API server or the
 mounted files, never from the request.
 """
 
 import asyncio
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,7 +31,7 @@ _RATIO = 10
 
 class Submitted(NamedTuple):
     """The content of a request. ``old`` is the whole object before the edit, None for a CREATE;
-    ``reads_old``: whether it has the labels. ``new`` is None if policyd will not read it.
+    ``reads_old``: whether it had the labels. ``new`` is None if policyd will not read it.
     """
 
     operation: str
@@ -46,22 +46,44 @@ class Submitted(NamedTuple):
 
 
 class Outdated(Exception):
-    """The object before the edit is not what the API server holds."""
+    """The object before the edit differs from the one in the API server."""
 
 
-class EditFinder(ABC):
-    """Finds the sources of one server before and after an edit."""
+@dataclass(frozen=True, slots=True)
+class EditFinder:
+    """Finds the sources of one server before and after an edit. ``watched`` are the ConfigMaps that
+    the store reads; None if ConfigMaps are mounted as directories of -p, with a file for each key.
+    """
 
-    def __init__(self, store: Store, *, allow_empty: bool, definitions: bool) -> None:
-        self._store = store
-        self._allow_empty = allow_empty
-        self._definitions = definitions
+    store: Store
+    watched: "PolicyConfigMaps | None"
+    _: KW_ONLY
+    allow_empty: bool
+    definitions: bool
 
-    @abstractmethod
     async def find(self, submitted: Submitted) -> PolicyEdit | None:
         """Return the sources before and after an edit; None if policyd does not read this
         ConfigMap. Raises Outdated, and NotRead if the API server does not answer.
         """
+        if self.watched is None:
+            return await asyncio.to_thread(self._find_mounted, submitted)
+        # All ConfigMaps as the API server holds them now, with edits that this server has not
+        # loaded yet.
+        held = {name_of(each): each for each in await self.watched.current()}
+        read = held.pop(submitted.name, None)
+        if submitted.operation != "CREATE":
+            stored = read or await self.watched.one(submitted.name.removeprefix(PREFIX))
+            if stored is None or submitted.old is None:
+                raise Outdated
+            if identity_of(stored) != identity_of(submitted.old):
+                raise Outdated
+        return self._edit(submitted, read, [held[name] for name in sorted(held)])
+
+    def _find_mounted(self, submitted: Submitted) -> PolicyEdit | None:
+        """Return the sources; None if no directory has the content before the edit."""
+        old = submitted.old if submitted.reads_old else None
+        directory = None if old is None else self._directory_of(old)
+        return None if directory is None else self._edit(submitted, old, directory=directory)
 
     def _edit(
         self,
@@ -70,7 +92,7 @@ class EditFinder(ABC):
         config_maps: Sequence[JSONObject] = (),
         directory: str = "",
     ) -> PolicyEdit:
-        store = self._store
+        store = self.store
         current, exceptions = store.current, store.latest.get(EXCEPTIONS)
         size = sum(each.size for each in store.latest.values()) or _size(store.paths)
         files: Sequence[SourceFile] = () if exceptions is None else exceptions.files
@@ -82,56 +104,15 @@ class EditFinder(ABC):
                 [None] * len(current.policies),
                 current.files,
                 current.version,
-                self._allow_empty,
+                self.allow_empty,
                 size,
             ),
             [flat(each) for each in config_maps],
             files,
             [str(each) for each in store.paths],
             directory,
-            self._definitions,
+            self.definitions,
         )
-
-
-class WatchedEdits(EditFinder):
-    """Edits of ConfigMaps that the store reads. All of them are those that the API server holds
-    now: an edit that this server has not loaded yet counts.
-    """
-
-    def __init__(
-        self, store: Store, source: "PolicyConfigMaps", *, allow_empty: bool, definitions: bool
-    ) -> None:
-        super().__init__(store, allow_empty=allow_empty, definitions=definitions)
-        self._source = source
-
-    async def find(self, submitted: Submitted) -> PolicyEdit | None:
-        """Return the sources before and after the edit."""
-        held = {name_of(each): each for each in await self._source.current()}
-        read = held.pop(submitted.name, None)
-        if submitted.operation != "CREATE":
-            stored = read or await self._source.one(submitted.name.removeprefix(PREFIX))
-            if stored is None or submitted.old is None:
-                raise Outdated
-            if identity_of(stored) != identity_of(submitted.old):
-                raise Outdated
-        return self._edit(submitted, read, [held[name] for name in sorted(held)])
-
-
-class MountedEdits(EditFinder):
-    """Edits of ConfigMaps that are mounted below the files and directories of -p: their keys are
-    the files of a directory.
-    """
-
-    async def find(self, submitted: Submitted) -> PolicyEdit | None:
-        """Return the sources before and after the edit; None if no directory has the old
-        content.
-        """
-        return await asyncio.to_thread(self._mounted, submitted)
-
-    def _mounted(self, submitted: Submitted) -> PolicyEdit | None:
-        old = submitted.old if submitted.reads_old else None
-        directory = None if old is None else self._directory_of(old)
-        return None if directory is None else self._edit(submitted, old, directory=directory)
 
     def _directory_of(self, config_map: JSONObject) -> str | None:
         """Return the directory whose files are the keys of a ConfigMap."""
@@ -139,7 +120,7 @@ class MountedEdits(EditFinder):
         visible = {key: data for key, data in stored.items() if not key.startswith(".")}
         if problems or not visible:
             return None
-        for path in self._store.paths:
+        for path in self.store.paths:
             tree = walk(str(path))
             for directory, _ in tree.directories:
                 names = [Path(each).name for each in tree.files if is_in(directory, each)]
@@ -161,7 +142,7 @@ def _holds(directory: str, stored: dict[str, bytes]) -> bool:
 
 
 def _size(paths: Sequence[Path]) -> int:
-    """Return the bytes of all files of -p."""
+    """Return the total size of all files of -p."""
     found = (Path(file) for path in paths for file in walk(str(path)).files)
     return sum(
         (_RATIO if is_packed(each.name) else 1) * each.stat().st_size

@@ -1,8 +1,8 @@
-"""Whether the author of an edit may list what its policies newly read. policyd lends nobody its
-permissions: else editors of policies could see by their messages what only policyd may read.
-The rule is the one of Kubernetes for a paramKind
-(pkg/registry/admissionregistration/validatingadmissionpolicy/authz.go): of a kind that is not
-served, all resources of its group.
+"""Checks that the author of an edit may list the objects that its policies newly read. Otherwise
+editors of policies could use messages to see objects that only policyd may read. The rule is the
+same as Kubernetes' for a paramKind
+(pkg/registry/admissionregistration/validatingadmissionpolicy/authz.go): for a kind that is not
+served, the author needs permission for all resources of its group.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from policyd.json_types import JSONObject
 from policyd.policy.config_maps.config_map_files import flat
 from policyd.policy.kinds.served_resource import Served
 
-# Kinds and namespaces that one edit may add: each is a review of access.
+# Kinds and namespaces that one edit may add: each costs an access review.
 MOST = 32
 
 
@@ -27,7 +27,7 @@ class AccessClient(Protocol):
 
 
 class NotLent(NamedTuple):
-    """Why an edit is refused. ``certain``: trying it again is of no use."""
+    """Why an edit is refused. ``certain``: trying again would not help."""
 
     message: str
     certain: bool = True
@@ -36,12 +36,14 @@ class NotLent(NamedTuple):
 async def refusal(
     client: AccessClient, user_info: Mapping[str, Any], reads: Sequence[Sequence[str]]
 ) -> NotLent | None:
-    """Return why an edit that adds these reads is refused, None if its author may list them all."""
+    """Return why an edit that adds these reads is refused; None if its author may list them all."""
     readers: dict[tuple[str, str, str], str] = {}
     for policy, api_version, kind, place in reads:
         readers.setdefault((api_version, kind, place), policy)
     if len(readers) > MOST:
-        return NotLent(f"an edit may add reads of {MOST} kinds, and this one adds {len(readers)}")
+        return NotLent(
+            f"an edit may add reads of at most {MOST} kinds; this one adds {len(readers)}"
+        )
     asked = [
         _refusal(client, user_info, KindOf(api_version, kind), place, policy)
         for (api_version, kind, place), policy in readers.items()
@@ -89,8 +91,8 @@ async def _refusal(
 
 
 def may_add_reads(old: JSONObject | None, new: JSONObject | None) -> bool:
-    """Whether an edit that was not loaded may add reads to policies. An escape of YAML or a
-    compressed file may hide the word.
+    """Whether an edit that was not loaded may add reads to policies. A YAML escape or a compressed
+    file may hide the word.
     """
     before, after = (flat(each) if each is not None else {} for each in (old, new))
     if after.get("binaryData", {}) != before.get("binaryData", {}):

@@ -1,5 +1,5 @@
-"""An edit of policies and what is wrong with it, as the server and the process that checks it
-exchange them: lines of JSON, some followed by the bytes of files. Never code, never a pickle.
+"""An edit of policies and its findings, as the server and the checking process exchange them: lines
+of JSON, some followed by the bytes of files. Never code, never a pickle.
 """
 
 import json
@@ -18,7 +18,7 @@ class TooLate(Exception):
 
 @dataclass(frozen=True, slots=True)
 class InUse:
-    """How many policies are in use, and the classes of documents in their files, for ``losses``;
+    """The number of policies in use and the classes of documents in their files, for ``losses``;
     ``size`` is the size of their sources in bytes.
     """
 
@@ -31,11 +31,11 @@ class InUse:
 
 @dataclass(frozen=True, slots=True)
 class PolicyEdit:
-    """An edit of a ConfigMap: ``old`` and ``new`` content, None if policyd does not read that one,
-    each in the form of ``flat``. Beside it there are other ConfigMaps, the files of ``paths``, and
-    files that were read already. ``directory``: the one below ``paths`` that the old content is
-    mounted as; empty if it is not mounted. ``definitions``: whether to request definitions of
-    custom resources.
+    """An edit of a ConfigMap: its ``old`` and ``new`` content in the form of ``flat``, each None if
+    policyd does not read it. The other sources are ConfigMaps, the files of ``paths``, and files
+    that were already read. ``directory`` is the directory below ``paths`` where the old content is
+    mounted; empty if it is not mounted. ``definitions``: whether to request definitions of custom
+    resources.
     """
 
     name: str
@@ -54,11 +54,11 @@ READ_FIELDS = 4
 
 @dataclass(frozen=True, slots=True)
 class EditFindings:
-    """The effect of an edit. ``errors`` is the number of errors, ``elsewhere`` of errors in sources
-    that are not the ConfigMap; ``shown`` are the others as people read them, ``places`` the places
-    of all for the log, both bounded; ``advice`` are warnings. ``reads`` are the objects that its
-    policies read and did not read before: policy, apiVersion, kind, and the namespace that they are
-    limited to or "".
+    """The effect of an edit. ``errors`` is the number of all errors, ``elsewhere`` the number of
+    errors outside the ConfigMap. ``shown`` are the errors of the ConfigMap for its author, and
+    ``places`` the places of all errors for the log, both bounded. ``advice`` are warnings.
+    ``reads`` are the objects that its policies newly read: policy, apiVersion, kind, and the
+    namespace that they are limited to or "".
     """
 
     errors: int = 0

@@ -1,5 +1,5 @@
-"""Checks an edit in a separate process, which is started for it: an edit may be sent by anybody,
-and must not take or break anything of the server. Runs on one thread at a time.
+"""Checks an edit in a separate process, started for that edit: anyone may send an edit, and it must
+not exhaust or break the server. Runs on one thread at a time.
 """
 
 import json
@@ -29,7 +29,7 @@ from policyd.server.edits.model import (
 )
 from policyd.server.signals import name_of
 
-# A group without a limit has this number or a word.
+# A group without a limit has a number this large, or a word.
 _NO_LIMIT = 2**60
 _FILES = {
     "2": ("memory.max", "memory.current", "inactive_file"),
@@ -40,8 +40,8 @@ _FILES = {
 def left_in_pod(
     group: Path = Path("/proc/self/cgroup"), mounted: Path = Path("/sys/fs/cgroup")
 ) -> int | None:
-    """Return the bytes between the limit of this process's group and what the group uses, without
-    files that the kernel would drop; None if there is no limit.
+    """Return the free bytes of this process's group: its limit less its usage, not counting cached
+    files; None if there is no limit.
     """
     for directory, version in _directories(group, mounted):
         limit, used, droppable = _FILES[version]
@@ -74,21 +74,21 @@ def _directories(group: Path, mounted: Path) -> Iterator[tuple[Path, str]]:
 
 
 CHILD = "policyd.server.edits.child"
-# Memory of the process, and what each byte of the policies in use adds: they take 25 when they are
-# compiled, and the set is compiled with the edit and without it. Beside the reviews that a server
-# accepts with its default settings, the Pod of the manifests has room for it.
+# Memory of the process, and for each byte of the policies in use: compiled policies take 25 times
+# their size, and the set is compiled with and without the edit. The Pod of the manifests has room
+# for it in addition to the reviews that a server accepts with its default settings.
 MEMORY = 96 * 2**20
 MEMORY_PER_BYTE = 50
-# With less it could not even begin.
+# With less memory the process could not start.
 LEAST_MEMORY = 40 * 2**20
 # Bytes of one line that the process may write.
 MAX_ANSWER = 2**20
-# Definitions of custom resources that an edit may add to those that are known, in all its rules.
+# Unknown definitions of custom resources that all rules of an edit may name.
 MAX_WANTED = 100
 # Characters of a traceback.
 MAX_TRACE = 8_000
 
-# Returns the definitions that the policies in use have or an edit names, at most these many new.
+# Returns the definitions that the policies in use have or an edit names, at most so many new ones.
 FetchForEdit = Callable[[frozenset[WantedDefinition], int], Iterable[JSONObject] | None]
 
 
@@ -97,7 +97,7 @@ class NotStarted(Exception):
 
 
 class Broken(Exception):
-    """The check itself failed; the message says how, ``trace`` where."""
+    """The check itself failed; ``trace`` is the traceback."""
 
     def __init__(self, message: str, trace: str = "") -> None:
         super().__init__(message)
@@ -106,7 +106,7 @@ class Broken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ProcessLimits:
-    """The state that the processes of one server share. ``turn`` excludes others that check edits;
+    """The limits of the checks of one server. ``turn`` excludes other workers that check edits;
     ``reserved`` are the bytes that reviews may need meanwhile; ``left`` returns the bytes that the
     Pod has left, None if it has no limit.
     """
@@ -128,8 +128,8 @@ class ProcessLimits:
 def check_apart(
     edit: PolicyEdit, deadline: int, fetch: FetchForEdit | None, limits: ProcessLimits
 ) -> EditFindings:
-    """Return what an edit adds; raises TooLate after ``deadline``, a moment of perf_counter_ns,
-    NotStarted, and Broken. ``fetch`` returns definitions.
+    """Return the findings about an edit. Raises TooLate after ``deadline`` (perf_counter_ns),
+    NotStarted and Broken. ``fetch`` returns definitions.
     """
     with limits.turn:
         seconds = (deadline - perf_counter_ns()) / 1e9
@@ -140,7 +140,7 @@ def check_apart(
 
 
 class _Child:
-    """A process, which is killed when the time is over, and in the end."""
+    """A process, which is killed at the deadline or at the end."""
 
     def __init__(self, memory: int, seconds: float) -> None:
         self._memory = memory
@@ -167,7 +167,7 @@ class _Child:
     def __exit__(self, *_: object) -> None:
         self._timer.cancel()
         self._process.kill()
-        with suppress(OSError):  # what was not sent yet
+        with suppress(OSError):  # bytes that were not sent yet
             self._process.communicate()
 
     def _end(self) -> None:
@@ -179,7 +179,7 @@ class _Child:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
-        with suppress(BrokenPipeError):  # it has ended, and the status says why
+        with suppress(BrokenPipeError):  # it has exited, and its status is the reason
             for part in written(edit):
                 stdin.write(part)
             stdin.flush()
@@ -191,14 +191,14 @@ class _Child:
     def _exchange(
         self, stdin: IO[bytes], stdout: IO[bytes], fetch: FetchForEdit | None
     ) -> EditFindings:
-        """Answer the questions of the process, until it has the result."""
+        """Answer the requests of the process until it returns the result."""
         while message := self._message(stdout):
             if "wanted" not in message:
                 return _result(message, self._memory)
             wanted = frozenset(WantedDefinition(*each) for each in message["wanted"])
             found = None if fetch is None else fetch(wanted, MAX_WANTED)
             if found is None:
-                raise Broken(f"it names more than {MAX_WANTED} custom resources that are not known")
+                raise Broken(f"it names more than {MAX_WANTED} unknown custom resources")
             with suppress(BrokenPipeError), deep_recursion():
                 stdin.write(line([*found]))
                 stdin.flush()
@@ -235,7 +235,7 @@ def _result(message: dict[str, Any], memory: int) -> EditFindings:
 
 
 def _findings(found: dict[str, Any]) -> EditFindings:
-    """Return a result of the correct types."""
+    """Return the result with its types restored."""
     result = EditFindings(**found)
     numbers, texts = (result.errors, result.elsewhere), (result.shown, result.places, result.advice)
     listed = all(isinstance(each, list) for each in (*texts, result.reads, *result.reads))

@@ -1,6 +1,6 @@
-"""What the answer to an edit shows of its problems. Anybody who reaches the port of the reviews may
-send an edit, so it names nothing but the submitted ConfigMap: no file of other sources, and no
-problem in them.
+"""The problems that the answer to an edit shows. Anyone who can reach the review port may send an
+edit, so the answer names only the submitted ConfigMap: no files of other sources, and no problems
+in them.
 """
 
 import re
@@ -11,9 +11,9 @@ from policyd.bounded_text import bounded
 from policyd.errors import Problem
 from policyd.server.edits.model import EditFindings
 
-# Characters of a denial; kubectl prints it as it is. Problems that do not fit are counted.
+# Characters of a denial; kubectl prints it unchanged. Problems that do not fit are counted.
 MAX_MESSAGE = 6_000
-# Warnings of one answer: the API server cuts them at 4 KiB in all, and each at 256 characters.
+# Warnings of one answer: the API server cuts each at 256 characters, and all at 4 KiB.
 MAX_WARNINGS = 10
 MAX_WARNING = 250
 # Places in the log, and characters of each.
@@ -30,8 +30,8 @@ def findings_of(
     others: Iterable[str],
     reads: Iterable[tuple[str, ...]] = (),
 ) -> EditFindings:
-    """Return what an answer shows of the problems of an edit of the ConfigMap ``name``; ``others``
-    are the names of all other files. ``reads`` are those that the edit adds.
+    """Return the findings to show for an edit of the ConfigMap ``name``. ``others`` are the names
+    of all other files, ``reads`` the reads that the edit adds.
     """
     hidden = sorted(others, key=len, reverse=True)
     errors: list[Problem] = []
@@ -55,7 +55,7 @@ def findings_of(
 
 
 def _own(problem: Problem, name: str) -> Problem | None:
-    """Return what the author of a ConfigMap may see of a problem; None for nothing."""
+    """Return the part of a problem that the author of a ConfigMap may see; None for nothing."""
     if not problem.file or problem.file == name or problem.file.startswith(f"{name}/"):
         return problem
     if f"{name}/" in problem.message:  # what was there first is now the second, by its name

@@ -1,16 +1,14 @@
 """The connections of one port: how many each client has open, and which of them must be closed.
 
-The limit counts connections in the TLS handshake too, because each connection uses memory whether
-it is used or not. When the limit is reached, the address with the most connections loses one: that
-which has been idle for the longest time, else the connection of its oldest incomplete request. So a
-client that opens many connections loses its own. Closing an idle connection disturbs a client less
-than refusing a new one, on which it has just sent a request. Nothing here knows the protocol of a
-connection.
+The limit includes connections in the TLS handshake, because every open connection uses memory. At
+the limit, the address with the most connections loses one: the longest idle connection, else the
+connection of its oldest incomplete request. So a client that opens many connections loses its own.
+Closing an idle connection disturbs a client less than refusing a new one, on which it has just sent
+a request. Nothing here knows the protocol of a connection.
 """
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
 from policyd.config import Settings
@@ -19,14 +17,13 @@ from policyd.http.limits import Peer, share
 
 # How often connections are checked for timeouts.
 SWEEP_SECONDS = 0.25
-# This part of the limit is added for connections that have to close and have not closed yet.
+# The part of the limit that is added for connections that are closing.
 CLOSING_PART = 8
-# After this many connections were closed, their memory is returned to the system; they are no
-# reference cycles and therefore free. glibc would keep it, in fragments that new connections do not
-# fit in: 15 KiB for each connection, forever.
+# After so many closed connections their memory is returned to the system. glibc would keep it
+# forever, 15 KiB for each connection, in fragments that new connections do not fit in.
 GIVE_BACK_AFTER = 256
-# This many connections become exempt from garbage collection at once, if they stay: a collection
-# looks through 40 objects of each, and would stop everything for 30 ms where there are 2,000.
+# So many lasting connections become exempt from garbage collection at once: a collection visits 40
+# objects of each, and would stop everything for 30 ms with 2,000 connections.
 EXEMPT_AT = 32
 
 CloseReason = Literal[
@@ -36,7 +33,7 @@ CloseReason = Literal[
     "handshake",  # the TLS handshake failed, or took too long
     "refused",  # the client certificate is no longer trusted
     "head",  # the head of a request took too long
-    "write",  # the client did not take its answer
+    "write",  # the client did not read its response
     "flood",  # a body in tiny pieces
     "room",  # idle, and its place was needed for a new connection
     "full",  # a new connection for which there was no place
@@ -46,26 +43,6 @@ CloseReason = Literal[
 REASONS: tuple[CloseReason, ...] = get_args(CloseReason)
 
 
-@dataclass(frozen=True, slots=True)
-class Timeouts:
-    """Seconds that a client may take."""
-
-    handshake: float = 5.0
-    head: float = 5.0
-    write: float = 10.0
-    keep_alive: float = 120.0
-
-    @classmethod
-    def of(cls, settings: Settings) -> "Timeouts":
-        """Return the limits in the settings of a server."""
-        return cls(
-            settings.handshake_timeout,
-            settings.head_timeout,
-            settings.write_timeout,
-            settings.keep_alive,
-        )
-
-
 class ConnectedPeer(Peer):
     """One client address, its requests and its connections."""
 
@@ -73,28 +50,10 @@ class ConnectedPeer(Peer):
 
     def __init__(self, address: str) -> None:
         super().__init__(address)
-        # Its open connections, and those without a request under way; the first one has been idle
-        # for the longest time. ``tcp.py`` notes which are busy.
+        # Its open connections, and its idle ones, the longest idle first. ``tcp.py`` removes busy
+        # ones from ``idle``.
         self.connections = 0
         self.idle: dict[TrackedConnection, None] = {}
-
-    def add_connection(self, connection: "TrackedConnection") -> None:
-        """Count a new connection, which is idle."""
-        self.connections += 1
-        self.idle[connection] = None
-
-    def remove_connection(self, connection: "TrackedConnection") -> None:
-        """Forget a closed connection."""
-        self.connections -= 1
-        self.idle.pop(connection, None)
-
-    def mark_idle(self, connection: "TrackedConnection") -> None:
-        """Note that no request is under way on the connection."""
-        self.idle[connection] = None
-
-    def mark_busy(self, connection: "TrackedConnection") -> None:
-        """Note that a request is under way on the connection, or that it is closing."""
-        self.idle.pop(connection, None)
 
 
 class TrackedConnection(Protocol):
@@ -102,7 +61,7 @@ class TrackedConnection(Protocol):
 
     peer: ConnectedPeer
 
-    def check_timeouts(self, now: float, timeouts: Timeouts) -> None:
+    def check_timeouts(self, now: float) -> None:
         """Close the connection if one of its timeouts has passed."""
 
     def end(self, reason: CloseReason) -> None:
@@ -122,27 +81,23 @@ class TrackedConnection(Protocol):
         """Close it when it is idle, or after a timeout."""
 
 
-class ConnectionEvents:
-    """Events of the clients of one port. This class ignores them."""
-
-    def malformed(self, status: int, peer: str) -> None:
-        """A client got an error that the app never sees."""
-
-    def closed(self, reason: CloseReason, peer: str) -> None:
-        """A connection was closed; ``peer`` is empty if nobody knows it."""
-
-
 class PortConnections:
-    """The connections of one port and what they have in common."""
+    """The connections of one port and their common state. ``malformed`` is called with the status
+    and the address for each error that the app does not see, ``on_close`` with the reason and the
+    address (empty if unknown) for each closed connection.
+    """
 
     def __init__(
         self,
         most: int = 1 << 30,
-        timeouts: Timeouts | None = None,
+        settings: Settings | None = None,
         end_incomplete: Callable[[Peer | None], bool] = lambda _: False,
-        events: ConnectionEvents | None = None,
+        *,
+        malformed: Callable[[int, str], None] = lambda *_: None,
+        on_close: Callable[[CloseReason, str], None] = lambda *_: None,
     ) -> None:
-        self.timeouts = timeouts or Timeouts()
+        self.settings = settings or Settings()
+        self.malformed = malformed
         self.draining = False
         # While draining: when the last request arrived, or the drain began (the loop's time).
         self.last_request = 0.0
@@ -150,10 +105,10 @@ class PortConnections:
         self.open: dict[TrackedConnection, None] = {}
         self.peers: dict[str, ConnectedPeer] = {}
         self.closed = dict.fromkeys(REASONS, 0)
-        self.events = events or ConnectionEvents()
+        self._on_close = on_close
         self._most = most
         self._end_incomplete = end_incomplete
-        # Have to close for a new connection, and not closed yet.
+        # Closing to make room for a new connection, but not closed yet.
         self._replaced: dict[TrackedConnection, None] = {}
         self._sweep: asyncio.TimerHandle | None = None
         self._to_give_back = 0
@@ -162,7 +117,7 @@ class PortConnections:
 
     @property
     def idle(self) -> int:
-        """How many connections have no request under way."""
+        """The number of connections without a request under way."""
         return sum(len(peer.idle) for peer in self.peers.values())
 
     def make_place(self, address: str) -> ConnectedPeer | None:
@@ -184,14 +139,14 @@ class PortConnections:
         return peer
 
     def turn_away(self, address: str = "") -> None:
-        """Count a new connection that is closed because there is no place for it."""
+        """Count a new connection that is closed because there is no room for it."""
         self.closed["full"] += 1
-        self.events.closed("full", address)
+        self._on_close("full", address)
 
     def add(self, connection: TrackedConnection) -> None:
         """Add a connection that was accepted; it is idle until a request arrives."""
-        connection.peer.add_connection(connection)
-        self.open[connection] = None
+        connection.peer.connections += 1
+        connection.peer.idle[connection] = self.open[connection] = None
         self._collected[connection] = None
         if len(self._collected) > EXEMPT_AT:
             self._collected.clear()
@@ -202,18 +157,19 @@ class PortConnections:
     def remove(self, connection: TrackedConnection, reason: CloseReason) -> None:
         """Remove a closed connection."""
         peer = connection.peer
-        peer.remove_connection(connection)
+        peer.connections -= 1
+        peer.idle.pop(connection, None)
         self._replaced.pop(connection, None)
         self._collected.pop(connection, None)
         del self.open[connection]
         if not peer.connections:
             self.peers.pop(peer.address, None)
         self.closed[reason] += 1
-        self.events.closed(reason, peer.address)
+        self._on_close(reason, peer.address)
         self._to_give_back += 1
 
     def drain(self) -> None:
-        """Note when requests arrive from now on; their responses request another connection."""
+        """From now on record when requests arrive, and respond with ``Connection: close``."""
         self.draining = True
         self.last_request = asyncio.get_running_loop().time()
 
@@ -224,8 +180,8 @@ class PortConnections:
             connection.close_if_idle()
 
     def close_distrusted(self) -> int:
-        """Close the connections whose CA is no longer trusted, busy ones after
-        they have answered; return their number.
+        """Close the connections whose CA is no longer trusted, busy ones after their response;
+        return their number.
         """
         gone = [connection for connection in self.open if not connection.is_trusted]
         for connection in gone:
@@ -233,8 +189,8 @@ class PortConnections:
         return len(gone)
 
     def _make_place(self, peer: ConnectedPeer, own: bool) -> bool:
-        """Close an idle connection: one of ``peer`` if ``own``, else one of the address with the
-        most; end an incomplete request if it has none, and thereby its connection.
+        """Close an idle connection of ``peer`` if ``own``, else of the address with the most
+        connections; if it has none, close the connection of an incomplete request.
         """
         most: ConnectedPeer | None = peer
         if not own:
@@ -245,7 +201,7 @@ class PortConnections:
         if not most.idle:
             return not own and self._end_incomplete(most)
         victim = next(iter(most.idle))
-        most.mark_busy(victim)
+        del most.idle[victim]
         self._replaced[victim] = None
         victim.end("room")
         return True
@@ -256,7 +212,7 @@ class PortConnections:
     def _check_all(self) -> None:
         now = asyncio.get_running_loop().time()
         for connection in tuple(self.open):
-            connection.check_timeouts(now, self.timeouts)
+            connection.check_timeouts(now)
         if self._to_give_back >= GIVE_BACK_AFTER:
             self._to_give_back = 0
             give_back()

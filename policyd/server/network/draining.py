@@ -1,10 +1,10 @@
-"""How long a server that has to stop goes on serving.
+"""How long a stopping server continues to serve.
 
-As long as a request arrives every now and then, nobody else may be there to answer: when all
-replicas end at once, kube-proxy sends connections to Pods that terminate until others are ready. So
-the ports close only after a quiet period, or when what is left of the grace period is needed to
-finish the requests that are under way. SIGINT comes from a person at a terminal, whose server has
-no other replicas: the ports close at once.
+While requests arrive, there may be no other replica to answer them: when all replicas stop at once,
+kube-proxy sends connections to terminating Pods until others are ready. So the ports close only
+after a quiet period, or when the rest of the grace period is needed to finish requests under way.
+SIGINT comes from a person at a terminal, whose server has no other replicas: the ports close at
+once.
 """
 
 import asyncio
@@ -17,8 +17,8 @@ from policyd.server.network.connections import PortConnections
 async def until_quiet(
     connections: PortConnections, settings: Settings, interrupted: asyncio.Event
 ) -> None:
-    """Wait until no request has arrived for ``--drain``, but not longer than ``longest_drain`` nor
-    after ``interrupted``.
+    """Wait until no request has arrived for ``--drain``, but at most ``longest_drain`` and only
+    until ``interrupted`` is set.
     """
     clock = asyncio.get_running_loop().time
     end = clock() + settings.longest_drain

@@ -1,6 +1,6 @@
-"""One request over HTTP/1.1 and its response, as an ASGI app sees them: receive and send.
+"""One request over HTTP/1.1 and its response, with the receive and send of an ASGI app.
 
-``http1.py`` delimits the request; here its body is passed on and the response is delimited.
+``http1.py`` delimits the request; this file passes on its body and delimits the response.
 """
 
 import asyncio
@@ -8,11 +8,11 @@ from typing import Protocol
 
 from policyd.http.messages import Header, Message
 
-# A response up to this size is one write, and thereby one TLS record if it fits in one. Larger ones
-# are written in pieces, each after the client has read most of the previous one.
+# A response up to this size is one write, and one TLS record if it fits. Larger ones are written in
+# pieces, each after the client has read most of the previous one.
 WHOLE_BYTES = 64 * 1024
 PIECE_BYTES = 256 * 1024
-# Bytes of a body that wait for the app before reading pauses.
+# Bytes of a body that may wait for the app before reading pauses.
 BEHIND_BYTES = 64 * 1024
 CLOSE_LINE = b"connection: close\r\n"
 JSON_LINES = b"HTTP/1.1 200 \r\ncontent-type: application/json\r\ncontent-length: %d\r\n%b\r\n"
@@ -93,7 +93,7 @@ class Exchange:
         self._wake()
 
     def disconnect(self) -> None:
-        """The client is gone, or nothing more is read of it."""
+        """The client is gone, or policyd reads no more from it."""
         self._gone = True
         self._wake()
 
@@ -109,7 +109,9 @@ class Exchange:
         self._writer.write(JSON_LINES % (len(body), b"" if self._keep_alive else CLOSE_LINE) + body)
 
     def close(self) -> bool:
-        """The app is done: respond if it did not. Whether another request may follow."""
+        """End the exchange, with a response if the app sent none. Return whether another request
+        may follow.
+        """
         if self._gone:
             return False
         if not self.started:
@@ -119,7 +121,7 @@ class Exchange:
     # Called by the app.
 
     async def receive(self) -> Message:
-        """Return what has arrived of the body, waiting for it if necessary."""
+        """Return the part of the body that has arrived, waiting for it if necessary."""
         while not self._pieces and (self._delivered or not self.complete):
             if self._gone or self._ended:
                 return {"type": "http.disconnect"}
@@ -181,7 +183,7 @@ class Exchange:
         return head + b"\r\n"
 
     def _count(self, size: int, *, last: bool) -> None:
-        """Count content; what differs from Content-Length would be taken for another response."""
+        """Count content. If it differed from Content-Length, the client would misread responses."""
         self._sent += size
         if self._expected is not None and self._status not in EMPTY:
             wrong = self._sent != self._expected if last else self._sent > self._expected

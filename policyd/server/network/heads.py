@@ -1,8 +1,9 @@
-"""The head of a request of HTTP/1.0 or 1.1: what it says, how its body is delimited, and which
-heads are refused. Reads no bodies.
+"""Parses the head of an HTTP/1.0 or 1.1 request: how its body is delimited, and which heads are
+refused. Reads no bodies.
 
-llhttp (of httptools, Node's parser) reads the head; what RFC 9112 leaves to the server is refused.
-An API server sends the same head again and again, with another Content-Length: it is read once.
+llhttp (in httptools, Node's parser) parses the head; policyd refuses whatever RFC 9112 leaves to
+the server. An API server sends the same head repeatedly, with another Content-Length, so it is
+parsed once.
 """
 
 from functools import lru_cache
@@ -19,12 +20,12 @@ HEAD_FIELDS = 128
 # Digits of Content-Length: far beyond any body, and far below what a C library would overflow at.
 LENGTH_DIGITS = 15
 VERSIONS = ("1.1", "1.0")
-# How many heads are remembered, and of how many bytes each: half a megabyte in all.
+# How many heads are cached, and the largest size of each: half a megabyte in all.
 KNOWN_HEADS = 256
 KNOWN_BYTES = 2 * 1024
-# As the HTTP client of Go writes it. Other spellings are read each time.
+# As Go's HTTP client writes it. Heads with other spellings are parsed each time.
 _LENGTH = b"\r\nContent-Length: "
-# Stands in place of any Content-Length above zero while a head is read.
+# Replaces any Content-Length above zero while a head is parsed.
 _ANY_LENGTH = b"1"
 _FRAMING = frozenset(
     (b"content-length", b"host", b"connection", b"transfer-encoding", b"expect"),
@@ -54,7 +55,7 @@ class Head(NamedTuple):
 
 
 def head_of(data: bytes) -> tuple[Head, int, list[Header]]:
-    """Return what a head says, the length of the body (0 if it is chunked), and the headers;
+    """Return the parsed head, the length of the body (0 if it is chunked), and the headers;
     ``data`` ends with the empty line. The headers of the Head may have another Content-Length.
     Raises RefusedRequest.
     """
@@ -77,15 +78,13 @@ def parse(parser: HttpRequestParser, data: bytes | memoryview) -> None:
     except HttpParserUpgrade:
         pass  # at the end of a request, which is the last one
     except HttpParserError as error:
-        # The preface of HTTP/2, which is not spoken here, and versions that llhttp does not know.
+        # The preface of HTTP/2, which is not served here, and versions that llhttp does not know.
         wrong = str(error) in ("Pause on PRI/Upgrade", "Invalid HTTP version")
         raise RefusedRequest(505 if wrong else 400) from None
 
 
 def _is_length(digits: bytes) -> bool:
-    """Whether it is a Content-Length above zero, which may stand in place of another
-    Content-Length.
-    """
+    """Whether it is a Content-Length above zero, which may be replaced in a cached head."""
     return digits.isdigit() and len(digits) <= LENGTH_DIGITS and digits[:1] != b"0"
 
 
@@ -99,7 +98,7 @@ class _Parsed:
 
     def on_message_begin(self) -> None:
         """A request begins."""
-        if self.ended:  # within what was given as one request
+        if self.ended:  # a second request in the same head
             raise RefusedRequest(400)
 
     def on_url(self, url: bytes) -> None:
@@ -127,7 +126,7 @@ def _read(data: bytes) -> Head:
     if version not in VERSIONS:
         raise RefusedRequest(505)
     method = parser.get_method()
-    # llhttp accepts further spaces, other protocols (RTSP) and none at all (HTTP/0.9).
+    # llhttp accepts extra spaces, other protocols (RTSP) and no protocol (HTTP/0.9).
     if not data.startswith(b"%b %b HTTP/%b\r\n" % (method, parsed.url, version.encode())):
         raise RefusedRequest(400)
     raw_path, _, query = parsed.url.partition(b"?")
@@ -182,9 +181,9 @@ def _framing(parsed: _Parsed, version: str) -> tuple[int, int, bool, bool, bool]
     # llhttp takes the body of a request with Upgrade or CONNECT for another protocol.
     if parsed.ended == bool(codings or length):
         raise RefusedRequest(400)
-    # Where a chunked body ended is known only to llhttp: what follows it is not interpreted.
+    # Only llhttp knows where a chunked body ended: bytes after it are not interpreted.
     return at, length, codings == 1, keep_alive and not codings, expects
 
 
-# A pure function of the bytes of a head, so that all connections share what it remembers.
+# A pure function of the bytes of a head, so that all connections share its cache.
 _known = lru_cache(maxsize=KNOWN_HEADS)(_read)

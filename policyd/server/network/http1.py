@@ -1,12 +1,12 @@
 """HTTP/1.0 and 1.1 on one connection: where each request begins and ends.
 
-``heads.py`` reads the head as a whole, and refuses those that two servers could understand in two
-ways, so that no bytes of one request are taken for another (request smuggling). The body is what
-Content-Length announces, or what llhttp (of httptools, Node's parser) makes of its chunks.
-``tests/server/test_http1_strictness.py`` compares the verdicts with h11's.
+``heads.py`` parses complete heads and refuses ambiguous ones, so that no bytes of one request are
+taken for another (request smuggling). The body is delimited by Content-Length, or by llhttp (in
+httptools, Node's parser) if it is chunked. ``tests/server/test_http1_strictness.py`` compares the
+verdicts with h11's.
 
-There is no change of protocol, and no second request is read before the first one is answered.
-HTTP/2 is read by Hypercorn (``hypercorn_port.py``).
+There is no change of protocol, and the next request is read only after the previous one is
+answered. Hypercorn reads HTTP/2 (``hypercorn_port.py``).
 """
 
 import asyncio
@@ -24,40 +24,23 @@ from policyd.server.network.connections import CloseReason
 from policyd.server.network.exchange import CLOSE_LINE, Exchange, Writer
 from policyd.server.network.heads import HEAD_BYTES, Head, RefusedRequest, head_of, parse
 
-# Bodies arrive in pieces, such as chunks. A piece of one byte costs 10 us to
-# process and 6 bytes to send, so that a slow stream of them would delay every other request. After
-# the first pieces of a connection, their average size must be at least this; API servers send KiB
-# at a time.
+# A piece of a body, such as a chunk, costs 10 us to process and 6 bytes to send: a slow stream of
+# single bytes would delay every other request. After the first pieces of a connection, their
+# average size must be at least this; API servers send KiB at a time.
 FREE_PIECES = 1000
 PIECE_BYTES = 64
-
-
-class BodyPieces:
-    """Counts the pieces in which the bodies on one connection arrive."""
-
-    __slots__ = ("_bytes", "_pieces")
-
-    def __init__(self) -> None:
-        self._bytes = self._pieces = 0
-
-    def are_too_small(self, size: int) -> bool:
-        """Count a piece of ``size`` bytes; whether the pieces so far are too small on average."""
-        self._pieces += 1
-        self._bytes += size
-        return self._pieces > FREE_PIECES and self._bytes < self._pieces * PIECE_BYTES
-
 
 BeginReview = Callable[[ASGIScope], ReviewRequest | None]
 _Answer = Callable[[Receive, Send], Awaitable[None]]
 
-# Limits of a chunked body beside its content: sizes, extensions and trailers.
+# Limits of a chunked body besides its content: sizes, extensions and trailers.
 CHUNK_BYTES = 16 * 1024
 END = b"\r\n\r\n"
 CONTINUE = b"HTTP/1.1 100 \r\n\r\n"
 
 
 class Wire(Writer, Protocol):
-    """What HTTP/1.1 needs of its connection; ``tcp.py`` implements it."""
+    """The connection as HTTP/1.1 needs it; ``tcp.py`` implements it."""
 
     client: tuple[str, int]
     scheme: str
@@ -90,17 +73,18 @@ class Http1:
 
     def __init__(self, app: App, wire: Wire) -> None:
         self._app = app
-        # The interface that an app may offer beside ASGI: the review that begins with a head.
+        # An interface that an app may offer besides ASGI: the review that begins with a head.
         self._begin_review: BeginReview | None = getattr(app, "begin", None)
         self._wire = wire
-        self._pieces = BodyPieces()
-        # The bytes that have arrived and are not interpreted yet begin at ``_at``.
+        # The size of all bodies so far, and the number of their pieces.
+        self._received = self._pieces = 0
+        # Bytes that have arrived but are not interpreted yet begin at ``_at``.
         self._data = b""
         self._at = 0
         self._exchange: Exchange | None = None
         self._task: asyncio.Task[None] | None = None
         self._ended = False
-        # Of the request that is being read. The parser reads a chunked body.
+        # The request being read. The parser reads a chunked body.
         self._parser: HttpRequestParser | None = None
         self._complete = False
         self._left = 0
@@ -123,7 +107,7 @@ class Http1:
             self._exchange.disconnect()
 
     async def run(self, lost: "asyncio.Future[None]") -> None:
-        """Wait for the end of the connection, and then of the request that is under way."""
+        """Wait for the end of the connection, and then of the request under way."""
         await lost
         if self._task is not None:
             await asyncio.wait([self._task])
@@ -133,12 +117,14 @@ class Http1:
 
     def on_message_begin(self) -> None:
         """A request begins."""
-        if self._complete:  # within what it was given as one request
+        if self._complete:  # a second request in the same body
             raise RefusedRequest(400)
 
     def on_body(self, piece: bytes) -> None:
         """A piece of the body."""
-        if self._pieces.are_too_small(len(piece)):
+        self._pieces += 1
+        self._received += len(piece)
+        if self._pieces > FREE_PIECES and self._received < self._pieces * PIECE_BYTES:
             self._end("flood")
         if self._exchange is not None and not self._ended:
             self._left -= len(piece)
@@ -151,7 +137,7 @@ class Http1:
     # From bytes to requests.
 
     def _advance(self) -> None:
-        """Interpret what has arrived, up to the end of one request."""
+        """Interpret the bytes that have arrived, up to the end of one request."""
         try:
             scope = None if self._exchange is not None else self._begin()
             if self._exchange is None:
@@ -228,8 +214,8 @@ class Http1:
             parse(parser, memoryview(self._data)[start:])
         except RefusedRequest:
             if not self._complete:
-                raise  # otherwise it is what follows the body
-        # ``_left`` counts the content, below zero: what is beside it must not be without bound.
+                raise  # otherwise the error is in bytes after the body
+        # ``_left`` counts the content, below zero: everything besides the content is limited.
         self._beside += self._at - start - (before - self._left)
         if self._beside > CHUNK_BYTES - self._left:
             raise RefusedRequest(400)
@@ -256,10 +242,10 @@ class Http1:
     # From requests to responses.
 
     def _start(self, exchange: Exchange, scope: ASGIScope) -> None:
-        """Answer a request: now if all of it is here and the app can, else by a task."""
+        """Answer a request: at once if it is complete and the app can, else in a task."""
         loop = asyncio.get_running_loop()
         if self._begin_review is not None and exchange.complete and not self._ended:
-            # Not now: all sockets are read before the first of these requests is evaluated.
+            # Not at once: all sockets are read before the first of these requests is evaluated.
             loop.call_soon(self._reply, self._begin_review, exchange, scope)
         else:
             self._answer_later(exchange, partial(self._app, scope))
@@ -295,7 +281,7 @@ class Http1:
             self._answered(exchange)
 
     def _answered(self, exchange: Exchange) -> None:
-        """The response is written, or could not be: go on."""
+        """Continue after the response was written, or could not be."""
         again = exchange.close()
         self._exchange = None
         if self._ended:
@@ -306,7 +292,7 @@ class Http1:
             self._end("answered")
 
     def _next(self) -> None:
-        """Go on to the next request, which may have arrived already."""
+        """Continue with the next request, which may have arrived already."""
         self._wire.becomes_idle()
         if not self._ended and self._at < len(self._data):
             self._advance()
@@ -316,7 +302,7 @@ class Http1:
             self._wire.resume()
 
     def _refuse(self, status: int) -> None:
-        """Respond to what is no request, and close the connection."""
+        """Respond to an invalid request, and close the connection."""
         if self._ended:
             return
         if self._exchange is None or not self._exchange.started:

@@ -1,8 +1,7 @@
-"""``--server hypercorn``: a port whose HTTP/1.1 and HTTP/2 are read by Hypercorn.
+"""``--server hypercorn``: a port whose HTTP/1.1 and HTTP/2 Hypercorn reads.
 
-Hypercorn is used as it is, by its settings only. It has no bounds for single connections, and does
-not report them: docs/reference/server.md compares both servers. The bounds of the app hold for
-both.
+policyd only configures Hypercorn, which neither limits nor reports single connections:
+docs/reference/server.md compares both servers. The limits of the app apply to both.
 """
 
 import asyncio
@@ -50,7 +49,7 @@ class HypercornPort(Port):
     def start(self) -> None:
         """Listen, and let Hypercorn accept connections."""
         super().start()
-        # It warns of each write to a connection that the client has closed.
+        # Hypercorn warns about each write to a connection that the client has closed.
         logging.getLogger("asyncio").setLevel(logging.ERROR)
         self._config.bind = f"fd://{os.dup(self._socket.fileno())}"  # Hypercorn closes its copy
         app = cast(Framework, self._answer)
@@ -73,13 +72,13 @@ class HypercornPort(Port):
             self._failed(task.exception())
 
     async def _answer(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
-        """Pass a request on, with what the limits of the app depend on: its arrival, its client."""
+        """Pass a request on, with its arrival and client, which the limits of the app need."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         self._connections.last_request = self._loop.time()
         scope["state"][ARRIVED] = perf_counter_ns()
-        await asyncio.sleep(0)  # all that were read arrive before the first one is evaluated
+        await asyncio.sleep(0)  # all requests read so far arrive before the first is evaluated
         peers, address = self._connections.peers, scope["client"][0]
         peer = scope["state"][PEER] = peers.setdefault(address, ConnectedPeer(address))
         try:
@@ -90,7 +89,7 @@ class HypercornPort(Port):
 
 
 class _Config(Config):
-    """What policyd sets of Hypercorn's settings."""
+    """The settings of Hypercorn that policyd overrides."""
 
     def __init__(self, settings: Settings, context: ssl.SSLContext | None) -> None:
         super().__init__()
@@ -102,8 +101,8 @@ class _Config(Config):
         self.keep_alive_max_requests = sys.maxsize
         self.ssl_handshake_timeout = settings.handshake_timeout
         self.graceful_timeout = settings.grace
-        # The app limits how much it reads of a body, and reads no more once it has answered: a
-        # bounded queue would then block its connection for ever.
+        # The app limits how much of a body it reads, and stops reading once it has answered: a
+        # bounded queue would then block the connection forever.
         self.max_app_queue_size = 0
 
     @property
@@ -112,5 +111,5 @@ class _Config(Config):
         return self._context is not None
 
     def create_ssl_context(self) -> Any:
-        """Return policyd's own context: it passes each connection to that in use."""
+        """Return policyd's own context, which passes each connection to the context in use."""
         return self._context

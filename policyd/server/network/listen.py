@@ -1,6 +1,6 @@
 """Listen on one port: accept connections, enforce the connection limit, run the TLS handshake.
 
-Also stops listening in such a way that every client that has connected gets its response.
+When it stops listening, every client that has connected still gets its response.
 """
 
 import asyncio
@@ -24,8 +24,8 @@ AT_ONCE = 64
 # How long accepting pauses when the process has no file descriptors left.
 REST_SECONDS = 0.1
 # The kernel's buffers for a connection, in each direction (the kernel doubles the value). They
-# count as memory of the Pod and would grow to megabytes for a client that does not read. Also, what
-# is read at once is copied for TLS and HTTP.
+# count as memory of the Pod and would grow to megabytes for a client that does not read. TLS and
+# HTTP also copy the bytes of each read.
 KERNEL_BYTES = 64 * 1024
 # How long connections that were started before the listener stopped may take to be established.
 LATE_SECONDS = 0.1
@@ -74,7 +74,7 @@ class Port(ABC):
             self._socket.close()
             return
         program = b"".join(struct.pack("HBBI", *step) for step in DROP_SYN)
-        code = array("B", program)  # has an address, and stays until the kernel has read it
+        code = array("B", program)  # provides an address, and lives until the kernel has read it
         filtered = struct.pack("HP", len(DROP_SYN), code.buffer_info()[0])
         # Some sandboxes have no filters: clients that connect at this moment are then reset.
         with suppress(OSError):
@@ -84,7 +84,7 @@ class Port(ABC):
 
     @abstractmethod
     def _close(self) -> None:
-        """Accept what waits, and close the socket."""
+        """Accept waiting connections, and close the socket."""
 
     @abstractmethod
     async def finish(self, seconds: float) -> bool:
@@ -152,7 +152,7 @@ class Listener(Port):
     def _done(
         self, connection: Connection, accepted: socket.socket, task: asyncio.Task[None]
     ) -> None:
-        accepted.close()  # nobody else does if the task was cancelled before it began
+        accepted.close()  # nothing else does if the task was cancelled before it began
         self._tasks.discard(task)
         error = None if task.cancelled() else task.exception()
         if error is not None:
@@ -163,7 +163,7 @@ class Listener(Port):
             self._loop.call_exception_handler(context)
 
     def _rest(self) -> None:
-        """Too many files are open: accept again after a pause."""
+        """Pause accepting: too many files are open."""
         self._connections.turn_away()
         self._loop.remove_reader(self._socket)
         self._loop.call_later(REST_SECONDS, self._accept_again)
@@ -185,7 +185,7 @@ class Listener(Port):
                 lambda: connection,
                 accepted,
                 ssl=self._context(),
-                ssl_handshake_timeout=self._connections.timeouts.handshake,
+                ssl_handshake_timeout=self._connections.settings.handshake_timeout,
                 ssl_shutdown_timeout=CLOSE_SECONDS,
             )
         except (OSError, TimeoutError):  # ssl.SSLError among them

@@ -1,9 +1,9 @@
 """The connections of both ports, and the log lines about clients that were refused or cut off: at
 most one a minute for each reason, for all clients together.
 
-Beyond the limit of open files of the process (RLIMIT_NOFILE) nothing could be accepted, not even a
-probe, until a client leaves. So the limits of connections are kept below it, where idle connections
-make room for new ones.
+At the process's limit of open files (RLIMIT_NOFILE) policyd could accept nothing, not even a probe,
+until a client leaves. So the limits of connections stay below it; there idle connections make room
+for new ones.
 """
 
 import resource
@@ -14,35 +14,30 @@ from policyd.http.limits import InFlight
 from policyd.observability.logs import Log
 from policyd.observability.metrics import PrometheusRecorder
 from policyd.observability.throttle import Throttle
-from policyd.server.network.connections import (
-    CloseReason,
-    ConnectionEvents,
-    PortConnections,
-    Timeouts,
-)
+from policyd.server.network.connections import CloseReason, PortConnections
 from policyd.tls.handshakes import Refusal
 
 AGAIN_SECONDS = 60.0
-# Problems that cost a client its request, not the end of an answered one.
+# Closures that cost a client its request.
 _CUT_OFF: Mapping[CloseReason, str] = {
-    "full": "a new connection was closed: there was no place for it (--max-connections)",
-    "head": "a connection was closed: the head of a request took too long",
-    "write": "a connection was closed: the client did not take its answer in time",
+    "full": "a new connection was closed: the limit is reached (--max-connections)",
+    "head": "a connection was closed: the headers of a request arrived too slowly",
+    "write": "a connection was closed: the client did not read its response in time",
     "flood": "a connection was closed: the client sent a body in tiny pieces",
 }
 
 
-class RefusalLog:
-    """Counts and logs refused clients."""
+class ClientLog:
+    """Counts clients of the review port that were refused or cut off, and logs them."""
 
     def __init__(self, recorder: PrometheusRecorder, log: Log) -> None:
         self._recorder = recorder
         self._log = log
         self._throttle = Throttle(AGAIN_SECONDS)
 
-    def __call__(self, reason: Refusal, message: str = "") -> None:
-        """Record one client. Clients without TLS, or with an old version, are only counted:
-        scanners.
+    def refused(self, reason: Refusal, message: str = "") -> None:
+        """Record a failed handshake. Clients without TLS, or with an old version, are probably
+        scanners: they are only counted.
         """
         self._recorder.refused(reason)
         if reason == "protocol":
@@ -52,23 +47,14 @@ class RefusalLog:
             line = f"refused a client: {message or reason}"
             self._log.write("warning", "refused", line, reason=reason, count=count)
 
-
-class ReviewPortEvents(ConnectionEvents):
-    """Counts malformed requests; logs connections that the server closed although a request may
-    have been under way.
-    """
-
-    def __init__(self, recorder: PrometheusRecorder, log: Log) -> None:
-        self._recorder = recorder
-        self._log = log
-        self._throttle = Throttle(AGAIN_SECONDS)
-
     def malformed(self, status: int, peer: str) -> None:
-        """Record a request that the app never sees."""
+        """Record a request that the app does not see."""
         self._recorder.rejected(status, peer, "", "expected a request of HTTP/1.1")
 
     def closed(self, reason: CloseReason, peer: str) -> None:
-        """Record a connection that was closed."""
+        """Log a closed connection if the server closed it although a request may have been under
+        way.
+        """
         message = _CUT_OFF.get(reason)
         count = self._throttle.count(reason) if message else 0
         if message and count:
@@ -76,13 +62,18 @@ class ReviewPortEvents(ConnectionEvents):
 
 
 def connections_of(
-    settings: Settings, in_flight: InFlight, events: ConnectionEvents, log: Log
+    settings: Settings, in_flight: InFlight, clients: ClientLog, log: Log
 ) -> tuple[PortConnections, PortConnections]:
     """Return the connections of the review port and of the admin port."""
-    timeouts = Timeouts.of(settings)
     most, admin = fitting(settings.max_connections, log)
-    reviews = PortConnections(most, timeouts, in_flight.end_incomplete, events)
-    return reviews, PortConnections(admin, timeouts)
+    reviews = PortConnections(
+        most,
+        settings,
+        in_flight.end_incomplete,
+        malformed=clients.malformed,
+        on_close=clients.closed,
+    )
+    return reviews, PortConnections(admin, settings)
 
 
 # Files that policyd itself needs: sockets, inotify, the log, policies and certificates being read,
@@ -90,13 +81,13 @@ def connections_of(
 OWN = 24
 # Connections to the admin port: probes, a few scrapers, and people.
 ADMIN = 64
-# ``PortConnections`` allows this many connections for each 8: one that has to close may last.
+# ``PortConnections`` allows so many connections for each 8, because closing one may take time.
 NINTHS = 9
 
 
 def fitting(connections: int, log: Log) -> tuple[int, int]:
     """Return how many connections the review port and the admin port may have, at most
-    ``connections`` and ADMIN; the soft limit is raised as far as necessary and possible.
+    ``connections`` and ADMIN. Raise the soft limit as far as necessary and possible.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = OWN + _with_closing(connections) + _with_closing(ADMIN)

@@ -1,5 +1,4 @@
-"""One connection from accept to close: reads and writes bytes, and enforces the timeouts of its
-client.
+"""One connection from accept to close: reads and writes bytes, and enforces the client's timeouts.
 
 Reading pauses while the client does not read its responses, and while it pipelines requests.
 ``http1.py`` interprets the bytes.
@@ -9,17 +8,11 @@ import asyncio
 from typing import Any, cast
 
 from policyd.http.messages import App
-from policyd.server.network.connections import (
-    CloseReason,
-    ConnectedPeer,
-    PortConnections,
-    Timeouts,
-)
+from policyd.server.network.connections import CloseReason, ConnectedPeer, PortConnections
 from policyd.server.network.http1 import Http1
 from policyd.tls.handshakes import is_trusted
 
-# Bytes that wait for the client before writing pauses, and bytes that wait for policyd before
-# reading pauses.
+# Bytes that may wait for the client before writing pauses, and for policyd before reading pauses.
 WRITE_BYTES = 32 * 1024
 READ_BYTES = 32 * 1024
 # A client that ignores the TLS close must not hold a connection: uvloop alone would wait 30 s.
@@ -72,7 +65,7 @@ class Connection(asyncio.Protocol):
         encrypted = getattr(transport, "set_read_buffer_limits", None)
         if encrypted is not None:
             encrypted(high=READ_BYTES)
-        if self._closing_since is not None:  # its place was needed before it was made
+        if self._closing_since is not None:  # its place was needed before it was open
             self.abort()
 
     def data_received(self, data: bytes) -> None:
@@ -111,19 +104,20 @@ class Connection(asyncio.Protocol):
 
     # Called by PortConnections.
 
-    def check_timeouts(self, now: float, timeouts: Timeouts) -> None:
+    def check_timeouts(self, now: float) -> None:
         """Close the connection if one of its timeouts has passed."""
+        settings = self._connections.settings
         if self._closing_since is not None:
             if now - self._closing_since > CLOSE_SECONDS:
                 self.abort()
-        elif self._full_since is not None and now - self._full_since > timeouts.write:
+        elif self._full_since is not None and now - self._full_since > settings.write_timeout:
             self.reason = "write"
             self.abort()
         elif self._idle_since is None:
-            return  # a request is under way, which has a time of its own
-        elif self._head_since is not None and now - self._head_since > timeouts.head:
+            return  # a request is under way, which has its own timeout
+        elif self._head_since is not None and now - self._head_since > settings.head_timeout:
             self.end("head")
-        elif now - self._idle_since > timeouts.keep_alive:
+        elif now - self._idle_since > settings.keep_alive:
             self.end("idle")
         elif self._connections.closing:
             self.close_if_idle()
@@ -148,14 +142,14 @@ class Connection(asyncio.Protocol):
     def close_if_idle(self) -> None:
         """Close unless a request is under way, or the first one is about to come."""
         if self._transport is None:
-            return  # the handshake has a time of its own
+            return  # the handshake has its own timeout
         fresh = not self._used and self._loop.time() - self._since < FRESH_SECONDS
         if self._idle_since is not None and not fresh:
             self.end("drain")
 
     @property
     def is_trusted(self) -> bool:
-        """Whether its client would be let in now; in the handshake that is found out anyway."""
+        """Whether its client would be accepted now; the handshake checks that anyway."""
         return self._transport is None or is_trusted(self._transport.get_extra_info("ssl_object"))
 
     def retire(self) -> None:
@@ -169,7 +163,7 @@ class Connection(asyncio.Protocol):
     # Called by the listener.
 
     def accepted(self, task: asyncio.Task[Any]) -> None:
-        """``task`` makes the handshake and then runs it."""
+        """``task`` performs the handshake and then serves the connection."""
         self._task = task
         self._connections.add(self)
 
@@ -223,7 +217,7 @@ class Connection(asyncio.Protocol):
             await writer
 
     def head_begins(self) -> None:
-        """A part of the head of a request is here; the rest has a time."""
+        """A part of a request's head has arrived; the rest has a timeout."""
         if self._idle_since is not None and self._head_since is None:
             self._head_since = self._loop.time()
 
@@ -232,7 +226,7 @@ class Connection(asyncio.Protocol):
         if self._idle_since is None:
             return
         self._idle_since = self._head_since = None
-        self.peer.mark_busy(self)
+        self.peer.idle.pop(self, None)
         self._used = True
         if self._connections.draining:
             self._connections.last_request = self._loop.time()
@@ -243,7 +237,7 @@ class Connection(asyncio.Protocol):
         if not self.is_full:
             self._full_since = None
         if self._closing_since is None:
-            self.peer.mark_idle(self)
+            self.peer.idle[self] = None
             if self._retired:
                 self.end("refused")
             elif self._connections.closing:
@@ -251,7 +245,7 @@ class Connection(asyncio.Protocol):
 
     def malformed(self, status: int) -> None:
         """Count a request that the app never sees."""
-        self._connections.events.malformed(status, self.peer.address)
+        self._connections.malformed(status, self.peer.address)
 
     def pause(self) -> None:
         """Read no more for now."""

@@ -1,8 +1,9 @@
-"""Watch files for changes: take a fingerprint, and wait until it differs.
+"""Watches files for changes: takes a fingerprint, and waits until it differs.
 
-Knows nothing of policies or certificates. inotify only triggers a scan; the scan detects changes.
-Scans also run at intervals, whatever inotify does: events are lost, its instances and watches run
-out, network file systems have none, and a name that is not UTF-8 crashes its library.
+Knows nothing about policies or certificates. inotify only triggers a scan; the scan detects
+changes. Scans also run at intervals, because inotify is unreliable: events are lost, its instances
+and watches run out, network file systems have none, and a name that is not UTF-8 crashes its
+library.
 """
 
 import asyncio
@@ -24,17 +25,17 @@ from policyd.regular_files import open_regular
 
 # Seconds between two scans without inotify events.
 LOOK_ANYWAY = 5.0
-# Largest part of the time spent on scans: a huge tree is scanned less often.
+# The largest share of time spent on scans: a huge tree is scanned less often.
 SHARE = 0.02
 LONGEST_PAUSE = 60.0
 # Seconds until inotify is tried again after a failure.
 INOTIFY_AGAIN = 60.0
-# Milliseconds of quiet that end a burst of changes (kubelet writes a ConfigMap in several steps).
+# Milliseconds without events that end a burst (kubelet writes a ConfigMap in several steps).
 QUIET = 50
 LONGEST_BURST = 500
-# Directories that inotify watches; the kernel allows some thousands of watches per user.
+# Directories that inotify may watch; the kernel allows some thousands of watches per user.
 MAX_DIRECTORIES = 2_000
-# Scans of files that change meanwhile, so that one change is reported once.
+# Scans of files that keep changing, so that one change is reported once.
 MAX_TRIES = 3
 # Bytes that one scan reads, of one file and in all. Sources have a few MiB; beyond this, only size
 # and times are compared.
@@ -60,7 +61,7 @@ def fingerprint(paths: Sequence[Path]) -> Fingerprint:
             try:
                 status = os.stat(file)  # noqa: PTH116 - thousands of files, every few seconds
             except OSError:
-                continue  # gone, or a link to nothing: absent in this state
+                continue  # deleted, or a broken link: absent in this state
             place = (file, status.st_dev, status.st_ino)
             if stat.S_ISREG(status.st_mode):
                 seen.append((*place, status.st_mtime_ns, status.st_ctime_ns, status.st_size))
@@ -98,8 +99,8 @@ async def changed(
 ) -> AsyncGenerator[Fingerprint, None]:
     """Yield each new state of the files after ``known``; end when ``stop`` is set.
 
-    ``looked`` is called after each scan. If ``due`` returns true, yield a state without a change.
-    ``degraded`` gets the reason why inotify fails, and the empty string when it works again.
+    ``looked`` is called after each scan. If ``due`` returns true, yield the state even without a
+    change. ``degraded`` gets the reason why inotify fails, and "" when it works again.
     """
     wake = asyncio.Event()
     hints = _Hints(stop, wake, degraded)
@@ -138,8 +139,8 @@ _Directories = tuple[tuple[str, tuple[int, int]], ...]
 
 
 def _directories(paths: Sequence[Path]) -> _Directories:
-    """Return the directories whose events affect the paths, with their current identity: one that
-    was removed and created again must be watched again.
+    """Return the directories whose events affect the paths, with their identity: a directory that
+    was deleted and created again must be watched again.
     """
     found: dict[str, tuple[int, int]] = {}
     for path in map(str, paths):
@@ -154,10 +155,10 @@ def _directories(paths: Sequence[Path]) -> _Directories:
 
 
 class _Hints:
-    """Wakes the watch at inotify events; restarts inotify after it ended.
+    """Wakes the watch on inotify events; restarts inotify when it ends.
 
-    It has its own threads: listening occupies one as long as the server runs. ``awatch`` of the
-    library would import a second library for its threads, which takes 0.3 MiB.
+    It has its own threads: listening occupies one as long as the server runs. The library's
+    ``awatch`` would import a second library for its threads, which takes 0.3 MiB.
     """
 
     def __init__(
@@ -200,7 +201,7 @@ class _Hints:
     def _listen(
         self, directories: list[str], end: threading.Event, loop: asyncio.AbstractEventLoop
     ) -> None:
-        """Runs in a thread."""
+        """Listen for events; runs in a thread."""
         try:
             for burst in watch(
                 *directories,
@@ -215,8 +216,8 @@ class _Hints:
             ):
                 loop.call_soon_threadsafe(self._heard, bool(burst))
         except BaseException as error:
-            # On any error of inotify or its library, scans go on without it. A panic of the library
-            # is not an Exception.
+            # After any error of inotify or its library, scans continue without it. A panic of the
+            # library is not an Exception.
             problem = f"{type(error).__name__}: {error}"
             loop.call_soon_threadsafe(self._report, problem)
 

@@ -1,5 +1,5 @@
-"""Which bundles of sources are in use, and which of their changes are held back because they have
-errors: an error of one must not block the changes of others. Compiles nothing.
+"""Decides which bundles of sources are in use, and which changes are held back because of errors:
+an error in one bundle must not block changes of the others. Compiles nothing.
 """
 
 import re
@@ -13,7 +13,7 @@ from policyd.policy.source.files import Bundle, BundleState
 from policyd.policy.source.mistakes.duplicates import NAME_TAKEN
 from policyd.server.policies.loaded_set import LoadedSet
 
-# Changes that one reload tries one by one; the others wait for the next one.
+# Changes that one reload tries one by one; others wait for the next reload.
 MAX_TRIALS = 32
 
 # The line of another document in a message: "first in policies/a.yaml:12".
@@ -21,14 +21,14 @@ _LINE = re.compile(r":[0-9]+")
 
 
 class Trial(NamedTuple):
-    """A set that can be used, its errors (of broken policies in quarantine), its bundles."""
+    """A usable set, its errors (of broken policies in quarantine), and its bundles."""
 
     loaded: LoadedSet
     errors: tuple[Problem, ...]
     bundles: Mapping[str, Bundle]
 
 
-# Loads these bundles: the set and its errors; no set if there is nothing to use.
+# Loads bundles: returns the set and its errors; no set if nothing is usable.
 Try = Callable[[Sequence[Path | Bundle]], tuple[LoadedSet | None, tuple[Problem, ...]]]
 
 
@@ -38,8 +38,8 @@ def bundles_of(given: Iterable[Path | Bundle]) -> dict[str, Bundle]:
 
 
 def added(errors: Iterable[Problem], known: Iterable[Problem]) -> list[Problem]:
-    """Return the errors that are not known: errors of another document or field, or with another
-    message. The same error at another line is known.
+    """Return the errors that are not known: those with another document, field or message. The same
+    error at another line is known.
     """
     left = Counter(map(_identity, known))
     found = []
@@ -53,14 +53,14 @@ def added(errors: Iterable[Problem], known: Iterable[Problem]) -> list[Problem]:
 
 
 def blocking(errors: Iterable[Problem], known: Iterable[Problem]) -> list[Problem]:
-    """Return the errors for which a change is held back: those that are not known, except copies of
-    policies. Which one of these is left out is the same whatever was loaded before.
+    """Return the errors for which a change is held back: unknown ones, except copies of policies.
+    Which copy is left out does not depend on what was loaded before.
     """
     return [each for each in added(errors, known) if each.rule != NAME_TAKEN]
 
 
 def _identity(error: Problem) -> tuple[str, ...]:
-    """Return what stays the same of an error when other documents of its file change."""
+    """Return the parts of an error that do not change with other documents of its file."""
     return error.file, error.document, error.path, _LINE.sub(":", error.message)
 
 
@@ -70,11 +70,11 @@ def step_by_step(
     known: Iterable[Problem],
     attempt: Try,
 ) -> Trial | None:
-    """Return the set with as many changes as add no ``blocking`` error to the ``known`` ones; None
-    if that is none of them, or if there is only one change.
+    """Return the set with all changes that add no ``blocking`` error to the ``known`` ones; None if
+    every change does, or if there is only one.
 
-    Changes are tried in the order in which the API server accepted them, removals first, and those
-    that had errors again after each success: all replicas come to the same result, however many
+    Changes are tried in the order in which the API server accepted them, removals first; failed
+    ones are tried again after each success. So all replicas reach the same result, however many
     changes each of them sees at once.
     """
     left = sorted(differing(used, latest), key=lambda name: _moment(latest.get(name)))

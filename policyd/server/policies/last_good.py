@@ -1,8 +1,8 @@
-"""``serve --last-good``: keep the last policies that loaded without an error, and read them back
-when the policies are broken at start. ``LastGoodFile`` keeps them in a file.
+"""``serve --last-good``: keeps the last policies that loaded without an error, and restores them if
+the policies are broken at start. ``LastGoodFile`` keeps them in a file.
 
-The content is lines of JSON: one for each object of the files, without suites; or, if there are
-ConfigMaps of policies, one for each of them and for each file. Compiles nothing.
+The content is lines of JSON: one for each object of the files, without suites; or, with ConfigMaps
+of policies, one for each ConfigMap and each file. Compiles nothing.
 """
 
 import json
@@ -29,7 +29,7 @@ _FORM_OF_BUNDLES = "last-good policies 2"
 
 class PlaceError(Exception):
     """The place cannot be read or written; the message is the reason. ``lasting``: another attempt
-    with the same content would fail too.
+    with the same content would also fail.
     """
 
     def __init__(self, message: str, *, lasting: bool = False) -> None:
@@ -38,7 +38,7 @@ class PlaceError(Exception):
 
 
 class KeepingPlace(Protocol):
-    """Where an image is kept. Both methods are called by any thread and raise PlaceError."""
+    """Where an image is kept. Any thread may call both methods; they raise PlaceError."""
 
     def read(self) -> bytes | None:
         """Return the image; None if there is none."""
@@ -76,8 +76,8 @@ class LastGoodFile:
 
 
 class LastGoodPolicies:
-    """The sets of one server in one place. ``load`` makes a set of an image and raises PolicyError.
-    Its methods are called by any thread and never raise.
+    """Keeps the last good set of one server. ``load`` makes a set from an image and raises
+    PolicyError. Any thread may call the methods; they never raise.
     """
 
     def __init__(self, place: KeepingPlace, load: Callable[[bytes], LoadedSet], log: Log) -> None:
@@ -89,13 +89,13 @@ class LastGoodPolicies:
         self._writing = Lock()
 
     def save(self, image: bytes) -> None:
-        """Replace what is kept by the image of a set; an error is logged."""
+        """Replace the kept image; an error is logged."""
         with self._writing:
             self._pending = image
             self._write()
 
     def retry(self) -> None:
-        """Write what could not be written yet."""
+        """Write the image that could not be written before."""
         with self._writing:
             if self._pending:
                 self._write()
@@ -110,7 +110,7 @@ class LastGoodPolicies:
                 self._pending = b""
 
     def restore(self) -> LoadedSet | None:
-        """Return the kept set; None if there is none, or no policy in it. An error is logged."""
+        """Return the kept set; None if there is none or it has no policy. An error is logged."""
         try:
             image = self._place.read()
             kept = None if image is None else self._load(image)
@@ -128,10 +128,10 @@ class LastGoodPolicies:
 def image_of(
     documents: Iterable[Document], bundles: Iterable[Bundle], breathe: Callable[[], None]
 ) -> bytes:
-    """Return the content for these documents, or for the bundles that they are from; ``breathe`` is
-    called after each. The exceptions of teams are not kept: what they no longer exempt is denied.
+    """Return the image of these documents, or of their bundles; ``breathe`` is called after each.
+    Exceptions of teams are not kept: requests that they exempted are then denied.
 
-    Suites of files are left out: the files that they name are not kept.
+    Suites of files are left out, because the files that they name are not kept.
     """
     lines = [json.dumps({"form": _FORM})]
     listed = [each for each in bundles if each.name != EXCEPTIONS]

@@ -18,7 +18,7 @@ from policyd.server.policies.last_good import PlaceError
 KEY = "policies.gz"
 # Kubernetes' limit on the values of a ConfigMap, in bytes before base64.
 MAX_BYTES = 2**20
-# Decompressed; also what somebody else may have written there.
+# The decompressed size, also of images that someone else wrote.
 MAX_IMAGE_BYTES = 64 * 2**20
 
 
@@ -48,7 +48,7 @@ class LastGoodConfigMap:
             raise PlaceError(str(error)) from None
 
     def write(self, image: bytes) -> bool:
-        """Replace the image, unless it is the same: another replica may have written it."""
+        """Replace the image unless it is equal: another replica may have written it."""
         if not self.may_write():
             return False
         packed = gzip.compress(image, mtime=0)

@@ -1,4 +1,4 @@
-"""What the log says of policies with errors, and of a server that cannot start."""
+"""Log lines about policies with errors, and about a server that cannot start."""
 
 from policyd.errors import PolicydError, PolicyError
 from policyd.http.policies_in_use import Reload
@@ -26,16 +26,16 @@ def report(log: Log, store: Store, attempt: Reload, last_good: str) -> None:
 
 
 def policies_in_use(store: Store, attempt: Reload, last_good: str) -> str:
-    """Which policies are in use after a load with errors; ``last_good`` names that place."""
+    """Describe the policies in use after a load with errors; ``last_good`` names that place."""
     if attempt.at_start and store.serves_last_good:
         return f"the last good policies, kept in {last_good}, are served"
     if not store.current.policies:
         return "there are no policies to serve"
     if attempt.held:
         names = ", ".join(attempt.held)
-        return f"what was in use of {names} stays in use; other changes are loaded"
+        return f"the previous content of {names} stays in use; other changes are loaded"
     if attempt.at_start:
-        return "what could be loaded is served; broken policies follow their failurePolicy"
+        return "all usable policies are served; broken ones follow their failurePolicy"
     return "the loaded policies stay in use"
 
 

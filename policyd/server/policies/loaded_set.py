@@ -1,4 +1,4 @@
-"""What loading the sources gives. Only data."""
+"""The result of loading the sources. Only data."""
 
 from dataclasses import dataclass, field
 
@@ -11,10 +11,10 @@ from policyd.versions import KubernetesVersion
 
 @dataclass(frozen=True, slots=True)
 class LoadedSet:
-    """A policy set, the failures of its suites, and the bundles that it was made of.
+    """A policy set, the failures of its suites, and its bundles.
 
-    If the server needs them: ``image``, from which the set can be restored at the next start, and
-    ``sources``, from which it can be exported.
+    If the server needs them: ``image`` to restore the set at the next start, and ``sources`` to
+    export it.
     """
 
     policies: CompiledPolicySet
@@ -25,5 +25,5 @@ class LoadedSet:
 
     @property
     def state(self) -> tuple[str, KubernetesVersion]:
-        """Return what distinguishes a set from another."""
+        """Return the values that distinguish one set from another."""
         return self.policies.generation, self.policies.version

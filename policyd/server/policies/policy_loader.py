@@ -1,6 +1,6 @@
-"""Policy sets for a server: compiles them again and again, keeps their counters, runs their suites.
+"""Compiles policy sets for a server at every reload, keeps their counters, and runs their suites.
 
-Watching files and swapping sets belongs to ``store.py``.
+``store.py`` watches files and swaps sets.
 """
 
 import os
@@ -25,14 +25,14 @@ from policyd.versions import NEWEST, KubernetesVersion
 if TYPE_CHECKING:
     from policyd.policy.kinds.wanted_definitions import Fetch
 
-# Seconds of processor time for all suites of a set, and what each case adds. Cases take
-# milliseconds; without a limit, a few lines keep a server from starting for hours.
+# Seconds of processor time for all suites of a set, and in addition for each case. Cases take
+# milliseconds; without a limit, a few lines could keep a server from starting for hours.
 SUITE_SECONDS = 30.0
 CASE_SECONDS = 0.1
 
 
 class PolicyLoader:
-    """Loads the policy sets of one server process. Remembers only what the next load may use again.
+    """Loads the policy sets of one server process. Keeps only what the next load may reuse.
 
     ``keep``: make an image of each set; ``exports``: keep its sources.
     """
@@ -42,7 +42,7 @@ class PolicyLoader:
         self._exports = exports
         self._breathe: Callable[[], None] = full_speed
         self._beside: Callable[[], AbstractContextManager[None]] = nullcontext
-        self._process = 0  # which loaded last: a worker may continue what its parent began
+        self._process = 0  # the one that loaded last: a worker may continue its parent's work
         self._last: CompiledPolicySet | None = None
         self._last_tested: CompiledPolicySet | None = None
 
@@ -54,13 +54,11 @@ class PolicyLoader:
         *,
         suites: bool = True,
     ) -> LoadedSet:
-        """Compile the policies of these sources and run their suites; broken policies are
-        quarantined, and what cannot be attributed to a policy is only among the problems of the
-        set.
+        """Compile the policies of these sources and run their suites. Broken policies are
+        quarantined; the set's problems include problems that belong to no policy.
 
-        Every load after the first one of a process runs while requests are answered, so it pauses
-        regularly.
-        Raises PolicyError if there are problems and not a single policy.
+        Every load but the first of a process runs while requests are answered, so it pauses
+        regularly. Raises PolicyError if there are problems and no policy.
         ``definitions`` fetches the CustomResourceDefinitions that policies need; ``version``
         returns the Kubernetes version to evaluate as.
         """
@@ -123,7 +121,7 @@ class PolicyLoader:
 
 
 def _defined(sources: Sources, definitions: "Fetch | None") -> Sources:
-    """Return the sources with the definitions that they need of a cluster."""
+    """Return the sources with the definitions that they need from a cluster."""
     if definitions is None:
         return sources
     from policyd.policy.kinds.wanted_definitions import wanted, with_definitions
@@ -140,8 +138,8 @@ def failures(
     breathe: Callable[[], None],
     clock: Callable[[], float] = thread_time,
 ) -> list[Problem]:
-    """Return a problem for each failing case of the suites in a set, which is not in use; and one
-    for the cases for which there is no time.
+    """Return a problem for each failing case of the suites in a set that is not in use, and one for
+    the cases that did not run for lack of time.
     """
     found: list[Problem] = []
     end = clock() + SUITE_SECONDS
@@ -158,17 +156,19 @@ def failures(
 
 
 def _too_slow(document: Document) -> Problem:
-    message = f"{document.label} and the suites before it take too long: the rest was not run"
+    message = (
+        f"{document.label} and the suites before it take too long: the remaining cases were not run"
+    )
     hint = "policyd test shows the time of each case"
     return Problem(message, file=document.file, hint=hint, rule="suite")
 
 
 def _failures(policies: CompiledPolicySet, document: Document) -> Iterator[list[Problem]]:
-    """Yield the problems of each case of a suite. A suite may name policies of the sources only:
-    the content of other files must not get into the log. A suite whose policies have errors is no
-    problem beside them.
+    """Yield the problems of each case of a suite. A suite may name only policies of the sources:
+    the content of other files must not get into the log. A suite adds no problem if its policies
+    have errors.
     """
-    # Imported here because servers without suites are spared them.
+    # Imported here because servers without suites do not need them.
     from policyd.offline.suite_policies import SuitePolicies
     from policyd.policy.source.fixtures import Outside, inside
     from policyd.policy.suite import runner

@@ -5,7 +5,7 @@ problems, the set in use stays. The function that compiles a set is an argument.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Hashable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from time import monotonic, time
@@ -29,24 +29,18 @@ from policyd.server.policies.held_bundles import (
     step_by_step,
 )
 from policyd.server.policies.loaded_set import LoadedSet
-from policyd.server.policies.policy_sources import (
-    BundledFiles,
-    Files,
-    PolicySource,
-    Together,
-    exists_in,
-)
+from policyd.server.policies.policy_sources import Files, PolicySource, exists_in
 
 if TYPE_CHECKING:
     from policyd.server.policies.last_good import LastGoodPolicies
 
 _Problems = tuple[Problem, ...]
 
-# Reads of sources that change meanwhile, so that no set mixes two states.
+# Reads of sources that keep changing, so that no set mixes two states.
 MAX_READS = 5
-# Seconds until unusable sources are read again without a change: the cause may be temporary (a lost
-# mount, too many open files). Doubled each time, up to a minute: reading 100 policies takes half a
-# second of processor time.
+# Seconds until unusable sources are read again without a change, because the cause may be temporary
+# (a lost mount, too many open files). Doubled each time, up to a minute: reading 100 policies takes
+# half a second of processor time.
 RETRY_SECONDS = 5.0
 LONGEST_RETRY_SECONDS = 60.0
 
@@ -55,21 +49,21 @@ LONGEST_RETRY_SECONDS = 60.0
 class Store:
     """Holds the set in use and replaces it.
 
-    ``live`` is a source besides the files; what it reads are bundles, and so are then all files:
-    an error in one keeps only that one from being replaced.
+    ``live`` are sources besides the files. They return bundles, and the files become a bundle as
+    well: an error in a bundle prevents only the replacement of that bundle.
 
-    ``load`` compiles the sources: it raises PolicyError if there is nothing to serve at all, and
-    may return a set with quarantined policies or failures, which only the first load accepts.
+    ``load`` compiles the sources: it raises PolicyError if there is nothing to serve, and may
+    return a set with quarantined policies or failures, which only the first load accepts.
     ``on_reload`` is called after every attempt. ``mendable`` are the rules of problems that may
     disappear without a change of the sources: such problems of the set in use do not block a new
-    set. ``allow_empty``: accept a set without policies. ``last_good``: where sets without errors
-    are kept for the next start. ``prepare`` is awaited before another set replaces that in use.
+    set. ``allow_empty``: accept a set without policies. ``last_good`` keeps sets without errors
+    for the next start. ``prepare`` is awaited before a new set replaces the one in use.
     """
 
     paths: Sequence[Path]
     load: Callable[[Sequence[Path | Bundle]], LoadedSet]
     _: KW_ONLY
-    live: PolicySource | None = None
+    live: Sequence[PolicySource] = ()
     on_reload: Callable[[Reload], None] = lambda _: None
     mendable: Container[str] = ()
     allow_empty: bool = False
@@ -78,10 +72,9 @@ class Store:
 
     def __post_init__(self) -> None:
         self.paths = tuple(self.paths)
-        self._source: PolicySource = Files(self.paths)
-        if self.live is not None:
-            self._source = Together([BundledFiles(self.paths), self.live])
-        # The bundles of the set in use, and those that were read last.
+        files = Files(self.paths, bundled=bool(self.live))
+        self._sources: Sequence[PolicySource] = (files, *self.live)
+        # The bundles of the set in use, and of the last read.
         self._used: Mapping[str, Bundle] = {}
         self._latest: Mapping[str, Bundle] = {}
         self._retry = RETRY_SECONDS
@@ -93,7 +86,7 @@ class Store:
         # Whether a requested reload waits for another to end.
         self._wanted = False
         self.last: Reload | None = None
-        # Whether the set in use is a former process's: the sources were broken at start.
+        # Whether the set in use comes from a former process: the sources were broken at start.
         self.serves_last_good = False
         # Why the sources cannot be read yet, at start.
         self._waiting_for = ""
@@ -128,21 +121,22 @@ class Store:
 
     @property
     def bundles(self) -> Sequence[BundleState]:
-        """The bundles of sources that have a version: which one is in use, which is held back."""
-        return [*states(self._used, self._latest), *self._source.states()]
+        """The bundles of sources that have a version, and whether each is in use or held back."""
+        held_by_sources = (state for each in self._sources for state in each.states())
+        return [*states(self._used, self._latest), *held_by_sources]
 
     @property
     def latest(self) -> Mapping[str, Bundle]:
-        """The bundles of the sources as they were read last, or else those in use."""
+        """The bundles of the last read, or else those in use."""
         return self._latest or self._used
 
     def start(self, *, tell: bool = True) -> None:
-        """Load the first set. There is no former set to keep. If there are errors (other
-        than copies of policies), the last good set of a former process is served; without one,
-        broken policies are quarantined and what cannot be read is left out.
+        """Load the first set. If there are errors (other than copies of policies), serve the last
+        good set of a former process; without one, quarantine broken policies and leave out
+        unreadable documents.
 
-        Raises PolicyError if the sources have nothing to serve at all. Without ``tell`` the caller
-        calls ``tell``, on the thread of the event loop.
+        Raises PolicyError if the sources have nothing to serve. Without ``tell`` the caller calls
+        ``tell``, on the thread of the event loop.
         """
         self._state = fingerprint(self.paths)
         self._retry_at = monotonic() + self._retry
@@ -170,13 +164,13 @@ class Store:
             self.on_reload(self.last)
 
     def expect(self, why: str) -> None:
-        """Be not ready for this reason, until ``start`` or ``start_without_sources`` succeeds."""
+        """Be unready for this reason until ``start`` or ``start_without_sources`` succeeds."""
         nothing = compiler.compile_sources(Sources((), (), ""))
         self._loaded, self._waiting_for = LoadedSet(nothing), why
 
     def start_without_sources(self, why: str) -> bool:
-        """Serve the last good set while the sources cannot be read; without one change nothing and
-        return False. A reload follows when they can be read. The caller calls ``tell``.
+        """Serve the last good set while the sources cannot be read, until a reload replaces it;
+        without one change nothing and return False. The caller calls ``tell``.
         """
         former = None if self.last_good is None else self.last_good.restore()
         if former is None:
@@ -189,7 +183,7 @@ class Store:
         return True
 
     def _restore(self, former: LoadedSet, attempt: "_Attempt") -> LoadedSet:
-        """Return the last good set, with what is good of the changes since then."""
+        """Return the last good set with those later changes that have no errors."""
         self._loaded, self.serves_last_good = former, True
         self._used = bundles_of(former.bundles)
         if former.bundles:
@@ -225,12 +219,12 @@ class Store:
         )
         async for state in states:
             again, self._state = state == self._state, state
-            # Nothing changed: problems of the set in use do not block another set. New definitions
-            # of a cluster were read, and no other code would notice them.
+            # Nothing changed: problems of the set in use do not block another set. The reload also
+            # read new definitions of a cluster, which no other code would notice.
             await self._replace(self._accepted if again else self._waiting(), again=again)
 
     async def renew(self) -> None:
-        """Reload on request; one reload that has not started yet serves all requests."""
+        """Reload on request; requests share one reload that has not started yet."""
         if self._wanted:
             return
         self._wanted = True
@@ -239,8 +233,8 @@ class Store:
             await self._renew(self._waiting())
 
     async def refresh(self) -> None:
-        """Reload because a dependency of the sources changed. Errors that the set in use also has
-        do not block policies that are usable now.
+        """Reload because a dependency of the sources changed. Errors of the set in use do not
+        block policies that have become usable.
         """
         await self._replace(self._accepted)
 
@@ -269,23 +263,26 @@ class Store:
 
     def _read(self) -> tuple[Sequence[Path | Bundle], LoadedSet | PolicyError]:
         """Return one state of the sources and the set compiled from it."""
-        before = self._source.fingerprint()
+        before = self._fingerprint()
         given: Sequence[Path | Bundle] = ()
         for _ in range(MAX_READS):
-            given = self._source.read()
+            given = [part for each in self._sources for part in each.read()]
             made: LoadedSet | PolicyError
             try:
                 made = self.load(given)
             except PolicyError as error:
                 made = error
-            after = self._source.fingerprint()
+            after = self._fingerprint()
             if after == before:
                 return given, made
             before = after
         return given, PolicyError([Problem("the policy sources change faster than they are read")])
 
+    def _fingerprint(self) -> Hashable:
+        return tuple(each.fingerprint() for each in self._sources)
+
     def _whole(self) -> "_Attempt":
-        """Return the set of the sources as they are now, and its errors."""
+        """Return the set of the current sources, and its errors."""
         given, made = self._read()
         bundles = bundles_of(given)
         self._latest = bundles
@@ -302,8 +299,8 @@ class Store:
         return loaded, self._faults(loaded, given)
 
     def _attempt(self, tolerated: frozenset[Problem]) -> "_Attempt":
-        """Return a usable set and the errors of the sources; no set if they have errors that are
-        not ``tolerated``, unless it can be made without the bundles that have them.
+        """Return a usable set and the errors of the sources; no set if there are errors that are
+        not ``tolerated``, unless leaving out the bundles that have them helps.
 
         Runs on any thread; changes nothing that is in use.
         """
@@ -323,7 +320,7 @@ class Store:
         return _Attempt(part.loaded, whole.errors, part.bundles, accepted=part.errors)
 
     def _tolerable(self, whole: "_Attempt", tolerated: frozenset[Problem]) -> bool:
-        """Whether a set can replace that in use. One of bundles may have the errors of that."""
+        """Whether a set can replace the one in use. With bundles it may have the same errors."""
         known = tolerated | self._accepted if whole.bundles else tolerated
         return not blocking(whole.errors, known)
 
@@ -345,7 +342,7 @@ class Store:
         return (*errors, *loaded.failures)
 
     def _use(self, loaded: LoadedSet) -> None:
-        """Swap in a set. Its image is not needed once it is kept, and would take memory."""
+        """Swap in a set, without its image, which has been kept and would take memory."""
         self._loaded, self._waiting_for = replace(loaded, image=b""), ""
 
     def _finish(self, attempt: "_Attempt", *, quiet: bool = False) -> Reload:
@@ -377,8 +374,8 @@ class Store:
 
 
 class _Attempt(NamedTuple):
-    """A set that may be used, the errors of the sources, and its bundles. ``broken``: why there is
-    no set. ``accepted``: the errors of the set, if some of the sources are held back.
+    """A usable set, the errors of the sources, and its bundles. ``broken``: why there is no set.
+    ``accepted``: the errors of the set, if some sources are held back.
     """
 
     loaded: LoadedSet | None

@@ -1,6 +1,6 @@
-"""Numbers that all workers read and write at once, in memory that they share.
+"""Numbers in memory that all workers share, and read and write without locks.
 
-Each worker writes its own; a number is eight bytes, which processors write in one piece.
+Each worker writes its own; a number has eight bytes, which processors write atomically.
 """
 
 import math
@@ -20,11 +20,11 @@ class Board:
             self.leave(worker)
 
     def leave(self, worker: int) -> None:
-        """The worker does not accept connections."""
+        """Record that the worker does not accept connections."""
         self._numbers[1 + worker] = math.inf
 
     def opened(self, worker: int, connections: int) -> None:
-        """The worker accepts connections, and has this many open."""
+        """Record that the worker accepts connections, and the number of open ones."""
         self._numbers[1 + worker] = connections
 
     def is_least(self, worker: int) -> bool:
@@ -33,18 +33,16 @@ class Board:
         return counts[worker] <= min(counts)
 
     def requested(self, worker: int, at: float) -> None:
-        """The last request that the worker received while draining was ``at``, on the monotonic
-        clock.
-        """
+        """Record when (monotonic clock) the worker last received a request while draining."""
         self._numbers[1 + self._workers + worker] = at
 
     @property
     def last_request(self) -> float:
-        """When a worker that drains received a request last."""
+        """When a draining worker last received a request."""
         return max(self._numbers[1 + self._workers :])
 
     def stop(self) -> None:
-        """The server stops: all workers are to drain."""
+        """Make all workers drain, because the server stops."""
         self._numbers[0] = max(self._numbers[0], _STOPPING)
 
     @property

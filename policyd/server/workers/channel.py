@@ -1,8 +1,8 @@
-"""A worker's connection to its supervisor: reports, and questions that all workers answer; and the
-form of their messages.
+"""A worker's connection to its supervisor, for reports and for queries about all workers; and the
+encoding of their messages.
 
-The stream is a socket pair that only these two processes have, and both run the same code: the
-content is trusted.
+The stream is a socket pair between these two processes, which run the same code: its content is
+trusted.
 """
 
 import asyncio
@@ -43,13 +43,13 @@ class MessageDecoder:
             yield message
 
 
-# How long to wait for an answer. The supervisor does little else, and waits for workers for less.
+# How long to wait for an answer. The supervisor does little else, and waits less for the workers.
 ANSWER_SECONDS = 3.0
 READ_BYTES = 1 << 18
 
 
 class Channel:
-    """One end of a socket pair; the supervisor has the other one."""
+    """The worker's end of the socket pair."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
@@ -58,18 +58,18 @@ class Channel:
         self._writer: asyncio.StreamWriter | None = None
 
     def built(self) -> None:
-        """Report that the server could be built. There is no event loop yet."""
+        """Report that the server has been built. There is no event loop yet."""
         self._connection.sendall(encode({"built": True}))
 
     async def open(self) -> asyncio.StreamReader:
-        """Use the connection on the running loop; return what to read."""
+        """Use the connection on the running loop; return the stream to read."""
         reader, self._writer = await asyncio.open_unix_connection(sock=self._connection)
         return reader
 
     async def run(
         self, reader: asyncio.StreamReader, handle: Callable[[WorkerMessage], None]
     ) -> None:
-        """Read what the supervisor sends; ``handle`` gets what is not an answer."""
+        """Read the supervisor's messages; ``handle`` gets those that are not answers."""
         decoder = MessageDecoder()
         while data := await reader.read(READ_BYTES):
             for message in decoder.feed(data):
@@ -78,7 +78,7 @@ class Channel:
                     handle(message)
                 elif not waiting.done():
                     waiting.set_result(message)
-        os._exit(1)  # the supervisor is dead: nobody must find the port in use
+        os._exit(1)  # the supervisor is dead: free the port for a new one
 
     def send(self, **message: Any) -> None:
         """Send a message, unless the connection is not open yet."""
@@ -86,14 +86,14 @@ class Channel:
             self._writer.write(encode(message))
 
     async def close(self) -> None:
-        """Send what waits, and close the connection."""
+        """Send waiting messages, and close the connection."""
         if self._writer is not None:
             self._writer.close()
             with suppress(OSError):
                 await self._writer.wait_closed()
 
     async def ask(self, what: str, **message: Any) -> WorkerMessage:
-        """Return the answer to a question; raises TimeoutError."""
+        """Return the supervisor's answer; raises TimeoutError."""
         self._number += 1
         number = self._number
         self._questions[number] = asyncio.get_running_loop().create_future()

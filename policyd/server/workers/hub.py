@@ -1,7 +1,7 @@
-"""What the supervisor knows of its workers, and the answers that one of them needs from all:
-metrics, counts of policies, recent denials.
+"""The supervisor's view of its workers, and answers that combine all of them: metrics, counts of
+policies, recent denials.
 
-A worker that answers a request to the admin port queries it. Starts and ends no process.
+A worker queries it to answer a request on the admin port. Starts and ends no process.
 """
 
 from collections.abc import Callable, Iterable
@@ -14,7 +14,7 @@ from policyd.http.status import RenderCache
 from policyd.server.workers.channel import WorkerMessage
 from policyd.server.workers.summing import MetricFamily, Sums
 
-# How long to wait for what a worker has; what it sent last is then used.
+# How long to wait for the data of a worker, before using the data that it sent last.
 GATHER_SECONDS = 1.0
 
 SendToWorker = Callable[[int, WorkerMessage], None]
@@ -22,7 +22,7 @@ SendToWorker = Callable[[int, WorkerMessage], None]
 
 @dataclass
 class WorkerState:
-    """The last report of a worker. ``began`` is when it began to use its set of policies."""
+    """The last report of a worker. ``began`` is when it started to use its set of policies."""
 
     serving: bool = False
     missing: list[str] = field(default_factory=lambda: ["starting"])
@@ -32,7 +32,7 @@ class WorkerState:
 
 @dataclass
 class _Gathering:
-    """A question that waits for what other workers have."""
+    """A query that waits for the data of other workers."""
 
     asker: int
     question: WorkerMessage
@@ -53,13 +53,13 @@ class Hub:
 
     def __post_init__(self) -> None:
         self._sums = Sums()
-        self._pages = RenderCache()
+        self._pages = RenderCache[tuple[bytes, str]]()
         self._denials: dict[int, RecentDenials] = {}
         self._gatherings: dict[int, _Gathering] = {}
         self._questions = 0
         self.states: dict[int, WorkerState] = {}
         self.restarts = 0
-        # Whether all workers served at the same time since the start.
+        # Whether all workers have served at the same time since the start.
         self.complete = False
 
     @property
@@ -69,7 +69,7 @@ class Hub:
 
     @property
     def running(self) -> list[int]:
-        """The workers that have reported something, those that serve first."""
+        """The workers that have reported, serving ones first."""
         found = [worker for worker, state in self.states.items() if state.began]
         return sorted(found, key=lambda worker: (not self.states[worker].serving, worker))
 
@@ -83,7 +83,7 @@ class Hub:
         self.states[worker] = WorkerState()
 
     def ended(self, worker: int) -> None:
-        """A worker has ended; nobody waits for it any more."""
+        """Forget a worker that has ended: no query waits for it any more."""
         self.states.pop(worker, None)
         self._sums.end(worker)
         self._denials.pop(worker, None)
@@ -113,7 +113,7 @@ class Hub:
 
     @property
     def missing(self) -> list[str]:
-        """Why the server is not ready. While workers are started again, the others decide."""
+        """Why the server is not ready. While some workers restart, the others decide."""
         asked = self.serving if self.complete else range(self.workers)
         reasons = [
             reason for worker in asked for reason in self.states.get(worker, WorkerState()).missing
@@ -124,11 +124,11 @@ class Hub:
 
     @property
     def next_deadline(self) -> float | None:
-        """When ``expire`` is to be called next."""
+        """When to call ``expire`` next."""
         return min((each.until for each in self._gatherings.values()), default=None)
 
     def expire(self) -> None:
-        """Answer questions without the workers that do not respond."""
+        """Answer queries without the workers that do not respond."""
         now = self.clock()
         for number, each in list(self._gatherings.items()):
             if each.until <= now:
@@ -168,7 +168,7 @@ class Hub:
         self._answer(gathering.asker, gathering.question, page=page, type=content_type)
 
     def _oldest(self) -> int | None:
-        """The worker that loaded its set of policies before the others."""
+        """The worker that loaded its set of policies first."""
         return min(self.serving, key=lambda worker: self.states[worker].began, default=None)
 
     def _families(self) -> Iterable[MetricFamily]:
@@ -183,7 +183,7 @@ class Hub:
             [("policyd_workers", {"state": each}, float(count)) for each, count in rows.items()],
         )
         for name, doc, kind, value in (
-            ("policyd_worker_restarts", "Workers that died and were started again.", "counter",
+            ("policyd_worker_restarts", "Workers that died and were restarted.", "counter",
              self.restarts),
             ("policyd_worker_generations", "Different sets of policies that workers use.", "gauge",
              len(self.generations)),

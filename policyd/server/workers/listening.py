@@ -1,8 +1,8 @@
-"""Accept connections from a socket that all workers share, so that each gets its part of them.
+"""Accepts connections from a socket that all workers share, so that each gets its share.
 
-The kernel wakes every idle worker for a connection, and an API server keeps connections for long:
-without turns, one worker might get most of them. One inherited socket, not one for each worker
-(SO_REUSEPORT): the kernel would reset connections that a worker has not accepted when it dies.
+The kernel wakes every idle worker for a connection, and an API server keeps connections open for
+long: without turns, one worker might get most of them. With a socket for each worker
+(SO_REUSEPORT) the kernel would reset connections that a dying worker has not accepted yet.
 """
 
 import socket
@@ -13,7 +13,7 @@ from policyd.server.network.connections import PortConnections
 from policyd.server.network.listen import Listener, Serve
 from policyd.server.workers.board import Board
 
-# How long a worker leaves a connection to those with fewer connections: they may be busy.
+# How long a worker leaves a connection to workers with fewer connections, which may be busy.
 TURN_SECONDS = 0.005
 
 
@@ -43,7 +43,7 @@ class SharedListener(Listener):
         self._loop.add_reader(self._socket, self._take_turn)
 
     def note(self) -> None:
-        """Note how many connections are open."""
+        """Publish how many connections are open."""
         self._board.opened(self._worker, len(self._connections.open))
 
     def _take_turn(self) -> None:

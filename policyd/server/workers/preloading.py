@@ -1,15 +1,16 @@
-"""Load the policies before the workers start, which then share the memory of the compiled set."""
+"""Loads the policies before the workers start, so that they share the compiled set's memory."""
 
-import gc
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
+from policyd.config import Settings
 from policyd.errors import PolicyError
 from policyd.policy.source.files import Bundle
 from policyd.server.policies.file_watch import Fingerprint, fingerprint
 from policyd.server.policies.loaded_set import LoadedSet
 from policyd.server.policies.policy_loader import PolicyLoader
-from policyd.versions import KubernetesVersion
+from policyd.versions import NEWEST, KubernetesVersion
 
 
 class Preloaded:
@@ -21,29 +22,17 @@ class Preloaded:
         self._version: KubernetesVersion | None = None
         self._loaded: LoadedSet | None = None
 
-    def prepare(self, paths: Sequence[Path], version: KubernetesVersion) -> None:
-        """Load the set of these files, as this Kubernetes version evaluates it. Raises
-        PolicyError.
+    def prepare(self, settings: Settings) -> None:
+        """Load the set of the files. Raises PolicyError, unless a cluster adds to the files: then
+        each worker loads the whole set, compiles only the difference, and reports errors.
         """
-        self._state, self._version = fingerprint(paths), version
-        self._loaded = self._loader.load(paths, version=lambda: version)
-
-    def prepare_parts(self, paths: Sequence[Path], version: KubernetesVersion) -> None:
-        """Load the files alone, without what a cluster adds: a worker compiles only policies that
-        differ. It reports errors itself.
-        """
-        try:
-            self._loader.load(paths, version=lambda: version, suites=False)
-        except PolicyError:
+        version = settings.kubernetes_version or NEWEST
+        if settings.cluster or settings.kubeconfig is not None:
+            with suppress(PolicyError):
+                self._loader.load(settings.policies, version=lambda: version, suites=False)
             return
-
-    @staticmethod
-    def settle() -> None:
-        """Exempt what is loaded from garbage collection, which would write to all of its memory and
-        so end the sharing.
-        """
-        gc.collect()
-        gc.freeze()
+        self._state, self._version = fingerprint(settings.policies), version
+        self._loaded = self._loader.load(settings.policies, version=lambda: version)
 
     def take(
         self, given: Sequence[Path | Bundle], version: Callable[[], KubernetesVersion]

@@ -1,4 +1,4 @@
-"""Processes of the supervisor: start one, and end it with its parent."""
+"""Starts processes of the supervisor, which end with their parent."""
 
 import fcntl
 import os
@@ -10,14 +10,14 @@ from collections import deque
 from policyd._core.system.libc import die_with
 from policyd.server import signals
 
-# Lines of the supervisor's log that wait for a reader.
+# Lines of the supervisor's log that may wait for a reader.
 MOST_WAITING = 1000
-# Between two attempts to write them.
+# Seconds between two attempts to write them.
 PAUSE_SECONDS = 0.005
 
 
 def fork() -> int:
-    """``os.fork``, where signals reach the child only when its handlers are its own, and the kernel
+    """Call ``os.fork``. Signals reach the child only after it has its own handlers, and the kernel
     kills it when the parent dies. The caller has one thread and no event loop.
     """
     parent = os.getpid()
@@ -30,7 +30,7 @@ def fork() -> int:
                 signal.signal(number, signals.end)
             signals.ignore()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            # Where the kernel cannot do that, the end of the socket to the parent does.
+            # If the kernel cannot do that, the child exits when the socket to the parent closes.
             die_with(parent, signal.SIGKILL)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
@@ -38,7 +38,7 @@ def fork() -> int:
 
 
 class WriteLock:
-    """Excludes other processes that hold the same file; the death of one releases it."""
+    """Excludes other processes that lock the same file; a process's death releases the lock."""
 
     def __init__(self, file: int) -> None:
         self._file = file
@@ -65,12 +65,12 @@ class DirectStream:
         self._waiting.append(line)
 
     def flush(self) -> None:
-        """Write what standard error takes at once."""
+        """Write lines as long as standard error does not block."""
         while self._waiting and self._fd is not None and self._try(self._fd, self._waiting[0]):
             self._waiting.popleft()
 
     def _try(self, fd: int, line: bytes) -> bool:
-        """Write a line, unless a worker is writing or nobody reads; return whether that is done."""
+        """Write a line unless a worker is writing or the reader is slow; return whether it did."""
         try:
             fcntl.lockf(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -86,7 +86,7 @@ class DirectStream:
         return True
 
     def settle(self, seconds: float) -> None:
-        """Write what waits, for a limited time."""
+        """Write waiting lines, for a limited time."""
         end = time.monotonic() + seconds
         while self._waiting and time.monotonic() < end:
             self.flush()

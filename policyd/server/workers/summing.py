@@ -1,6 +1,6 @@
-"""The metrics of several workers as one server's.
+"""Combines the metrics of several workers into one server's metrics.
 
-Counters and histograms are sums that never go back. Gauges are combined by their meaning.
+Counters and histograms are sums that never decrease. Gauges are combined by their meaning.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -13,7 +13,7 @@ from prometheus_client.samples import Sample
 
 from policyd.observability.metrics.exposition import Collected
 
-# Gauges of state that each worker has for itself.
+# Gauges of state that each worker has separately.
 SUMMED = frozenset((
     "policyd_connections",
     "policyd_in_flight_bytes",
@@ -22,7 +22,7 @@ SUMMED = frozenset((
     "process_resident_memory_bytes",
     "process_virtual_memory_bytes",
 ))  # fmt: skip
-# Gauges whose lowest value is the worst. Of all others it is the highest.
+# Gauges whose lowest value is the worst. For all others the highest is.
 LOWEST = frozenset((
     "policyd_certificate_expiry_timestamp_seconds",
     "policyd_last_reload_successful",
@@ -31,7 +31,7 @@ LOWEST = frozenset((
     "process_max_fds",
     "process_start_time_seconds",
 ))  # fmt: skip
-# Metrics of one set of policies: of the worker that loaded its own first.
+# Metrics of one set of policies, taken from the worker that loaded its set first.
 OF_OLDEST = frozenset((
     "policyd_policies_placed",
     "policyd_policy_exceptions",
@@ -46,7 +46,7 @@ MetricFamily = tuple[str, str, str, str, list[tuple[str, dict[str, str], float]]
 
 
 def families_of(metrics: Iterable[Metric]) -> list[MetricFamily]:
-    """Metrics as values that a message may hold."""
+    """Return metrics in a form for messages."""
     return [
         (each.name, each.documentation, each.type, each.unit, [
             (sample.name, dict(sample.labels), float(sample.value)) for sample in each.samples
@@ -63,16 +63,16 @@ def own_process() -> Callable[[], list[MetricFamily]]:
 
 
 class Sums:
-    """The counts of the workers, former ones included."""
+    """The counts of all workers, including former ones."""
 
     def __init__(self) -> None:
         self._families: dict[int, list[MetricFamily]] = {}
         self._counts: dict[int, dict[str, dict[Series, float]]] = {}
-        # By family: what workers had counted when they ended, or began anew with a changed policy.
+        # By family: the counts of workers that ended, or of policies that were replaced.
         self._before: dict[str, dict[Series, float]] = {}
 
     def take(self, worker: int, families: list[MetricFamily]) -> None:
-        """A worker has these metrics now."""
+        """Replace the metrics of a worker."""
         counts = {
             name: {_series(sample): sample[2] for sample in samples}
             for name, _, kind, _, samples in families
@@ -82,7 +82,7 @@ class Sums:
         self._families[worker], self._counts[worker] = families, counts
 
     def end(self, worker: int) -> None:
-        """A worker has ended: keep what it counted."""
+        """Keep the counts of a worker that has ended."""
         self._keep(worker, {})
         self._families.pop(worker, None)
 
@@ -94,7 +94,7 @@ class Sums:
                     before[series] = before.get(series, 0.0) + count
 
     def metrics(self, oldest: int | None = None, more: Iterable[MetricFamily] = ()) -> list[Metric]:
-        """All families, summed; ``oldest`` is the worker whose set of policies is shown, ``more``
+        """All families, combined; ``oldest`` is the worker whose set of policies is shown, ``more``
         are families of the supervisor.
         """
         merged: dict[str, tuple[MetricFamily, dict[Series, float]]] = {}
@@ -131,7 +131,7 @@ class Sums:
         return found
 
     def _add_former(self, name: str, values: dict[Series, float]) -> None:
-        """Add what was counted before. A policy that no worker has any more is forgotten."""
+        """Add former counts, but not of policies that no worker has any more."""
         before = self._before.get(name, {})
         for series in list(before):
             if series in values or not any(label == "policy" for label, _ in series[1]):

@@ -1,8 +1,8 @@
-"""The parent of the workers: starts them, passes signals on, and starts again those that die.
+"""The parent of the workers: starts them, passes signals on, and restarts those that die.
 
-It answers no request, and has one thread and no event loop, so that it can fork at any time. A
-worker is the same process after the fork: it leaves the loop of the supervisor by an exception, and
-ends as a server of its own does.
+It answers no requests, and has one thread and no event loop, so that it can fork at any time. After
+the fork a worker leaves the supervisor's loop with an exception, and then runs like a single
+server.
 """
 
 import os
@@ -17,6 +17,7 @@ from time import monotonic
 from policyd.admission.engine import review
 from policyd.config import Settings
 from policyd.errors import ConfigError, PolicydError
+from policyd.gc_policy import exempt
 from policyd.observability.log_writer import standard_error
 from policyd.observability.logs import Log, LogLevel, log_form
 from policyd.server.network.listen import bound
@@ -32,27 +33,26 @@ from policyd.server.workers.preloading import Preloaded
 from policyd.server.workers.summing import own_process
 from policyd.server.workers.worker import SharedByWorkers, Worker
 from policyd.tls.certificates import PairSource
-from policyd.versions import NEWEST
 
-# Deaths in a row of workers that did not serve yet, after which the server gives up: at its start,
-# and later if no worker serves.
+# The server gives up after so many successive deaths of workers that did not serve yet: at its
+# start, and later if no worker serves.
 MOST_DEATHS = 5
-# Seconds until a worker that died is started again: at once, then the first, doubled up to the
-# longest, until one has lived for a minute.
+# Seconds until a dead worker is restarted: at once, then the first pause, doubled up to the
+# longest, until a worker has lived for a minute.
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 30.0
 LASTING_SECONDS = 60.0
-# Seconds until the next attempt to start a worker for which the system has no resources.
+# Seconds until the next attempt to start a worker if the system lacks resources.
 FORK_SECONDS = 5.0
 # Seconds without a message after which a worker counts as hanging.
 SILENCE_SECONDS = 30.0
-# Workers exit by themselves within --grace; after that many more seconds they are killed.
+# Workers exit by themselves within --grace; so many seconds later they are killed.
 LATE_SECONDS = 2.0
 LOG_SECONDS = 0.25  # to write the last lines of the log
 INVALID = 2  # the exit status for settings or policies that cannot be used
 READ_BYTES = 1 << 18
-# Limits of the whole server. The limit of captured reviews is one of a directory, which the workers
-# share (``capture.py``).
+# Limits of the whole server, divided among the workers. The limit of captured reviews applies to a
+# directory, which the workers share (``capture.py``).
 _DIVIDED = ("max_in_flight", "max_in_flight_bytes", "max_read_bytes", "max_connections")
 
 
@@ -79,7 +79,7 @@ class _Process:
 
 
 class Supervisor:
-    """Serves with several processes; takes what ``Server`` takes."""
+    """Serves with several processes; takes the arguments of ``Server``."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class Supervisor:
         self._status = 0
 
     def run(self) -> None:
-        """Serve until a signal ends it; raises SystemExit with the status unless that is 0."""
+        """Serve until a signal arrives; raises SystemExit with the status unless it is 0."""
         try:
             self._prepare()
             self._supervise()
@@ -132,15 +132,15 @@ class Supervisor:
         try:
             self._sockets = self._bound()
             if self._certificate is not None:
-                self._certificate.read()  # what issues it is a child of this process only
-            self._preload()
+                self._certificate.read()  # only this process is the parent of its issuer
+            self._preloaded.prepare(self._settings)
         except PolicydError as error:
             for each in self._sockets:
                 each.close()
             load_log.cannot_start(self._log, error)
             self._stream.settle(LOG_SECONDS)
             raise SystemExit(error.exit_code) from None
-        self._preloaded.settle()
+        exempt()  # garbage collection would write to all memory that workers share
 
     def _bound(self) -> tuple[socket.socket, socket.socket]:
         secure = bound(self._settings.bind)
@@ -149,14 +149,6 @@ class Supervisor:
         except PolicydError:
             secure.close()
             raise
-
-    def _preload(self) -> None:
-        settings = self._settings
-        version = settings.kubernetes_version or NEWEST
-        if settings.cluster or settings.kubeconfig is not None:
-            self._preloaded.prepare_parts(settings.policies, version)
-        else:
-            self._preloaded.prepare(settings.policies, version)
 
     # The loop.
 
@@ -170,7 +162,7 @@ class Supervisor:
         for number in (*ENDING, RELOAD, *IGNORED, signal.SIGCHLD):
             signal.signal(number, _wake)
         self._selector.register(self._woken, selectors.EVENT_READ)
-        self._start(0)  # what is wrong with the settings is logged by one worker only
+        self._start(0)  # first only one worker, so that errors in the settings are logged once
         while self._processes or self._due:
             for key, events in self._selector.select(self._patience()):
                 if key.fileobj is self._woken:
@@ -261,10 +253,10 @@ class Supervisor:
                 self._ended(each, os.waitstatus_to_exitcode(status))
 
     def _ended(self, process: _Process, code: int) -> None:
-        """A worker has ended: start another worker unless the server stops."""
+        """Replace a worker that has ended, unless the server stops."""
         number = process.number
         served = number in self._hub.serving
-        with suppress(BlockingIOError, OSError):  # what it sent last
+        with suppress(BlockingIOError, OSError):  # its last messages
             while data := process.connection.recv(READ_BYTES):
                 self._receive(process, data)
         self._close(process)
@@ -299,7 +291,7 @@ class Supervisor:
         self._due[number] = now + pause
         self._hub.restarts += 1
         why = f"was killed by {name_of(-code)}" if code < 0 else f"ended with status {code}"
-        message = f"worker {number} {why}; it is started again"
+        message = f"worker {number} {why}; it is restarted"
         level: LogLevel = "error" if code else "warning"
         self._log.write(level, "worker", message, pid=process.pid, seconds=pause)
 
@@ -349,8 +341,8 @@ class Supervisor:
                 self._due[number] = 0.0
 
     def _appoint(self) -> None:
-        """Let one worker do what a server does in its cluster: write for all replicas. It may not
-        serve yet: a certificate may have to be issued first.
+        """Let one worker write to the cluster for all replicas. It need not serve yet: a
+        certificate may have to be issued first.
         """
         if self._leader is None and self._hub.running and self._stopping is None:
             self._leader = self._hub.running[0]

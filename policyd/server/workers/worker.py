@@ -1,4 +1,4 @@
-"""The server of one of several workers. Its differences from a single server are here."""
+"""The server of one of several workers, as far as it differs from a single server."""
 
 import asyncio
 import os
@@ -34,9 +34,9 @@ from policyd.tls.certificates import PairSource
 
 # How often a worker reports its state and, if requests were answered, its metrics.
 REPORT_SECONDS = 1.0
-# The part of the time that handing over metrics without a scrape may take.
+# The share of time that sending metrics without a scrape may take.
 REPORTING_PART = 0.01
-# How often workers that drain compare when the last request arrived.
+# How often draining workers compare when the last request arrived.
 DRAIN_SECONDS = 0.02
 
 
@@ -45,7 +45,7 @@ class SharedByWorkers:
     """The state that a worker gets from its supervisor. ``number`` counts from 0."""
 
     number: int
-    sockets: tuple[socket.socket, ...]  # of the reviews, and of the admin port
+    sockets: tuple[socket.socket, ...]  # of the review port and the admin port
     connection: socket.socket
     board: Board
     certificate: PairSource | None
@@ -67,11 +67,9 @@ class Worker(Server):
         self._shared = shared
         self._channel = Channel(shared.connection)
         self._appointed = asyncio.Event()
-        self._snapshot = RenderCache()
-        self._families: list[MetricFamily] = []
+        self._snapshot = RenderCache[Any]()
         self._pages: dict[str, tuple[bytes, str]] = {}
         self._of_all = AllWorkers(self._ask)
-        self._denials = NONE
         self._reported_at, self._reported = 0.0, -1
         self._pause = REPORT_SECONDS
         self._listener: SharedListener | None = None
@@ -89,13 +87,13 @@ class Worker(Server):
             self._writer.turn = WriteLock(shared.write_lock)
         self._channel.built()
 
-    # Methods that Server has in another way.
+    # Overrides of Server's methods.
 
     def _load(self, given: Sequence[Path | Bundle]) -> LoadedSet:
         return self._shared.preloaded.take(given, self._version) or super()._load(given)
 
     def _end(self, number: signal.Signals) -> None:
-        """Drain if the supervisor does. A worker that drained alone would close the port of all."""
+        """Drain if the supervisor does: a worker that drains alone would close the shared port."""
         if self._shared.board.stopping:
             super()._end(number)
             return
@@ -146,8 +144,8 @@ class Worker(Server):
         self._report()
 
     async def _quiet(self) -> None:
-        """Wait until no worker has received a request for ``--drain``, or SIGINT: all close the
-        port at once, because it is one socket.
+        """Wait until no worker has received a request for ``--drain``, or for SIGINT. All workers
+        close the port at once, because it is one socket.
         """
         board, number, connections = self._shared.board, self._shared.number, self.connections
         loop = asyncio.get_running_loop()
@@ -171,24 +169,17 @@ class Worker(Server):
             self._channel.send(gave=message["give"], **self._had(message["of"]))
 
     def _had(self, what: str) -> dict[str, Any]:
-        """The part of this worker in the state that the supervisor gathers."""
+        """The data of this worker that the supervisor queries."""
         if what != "denials":
             return {"metrics": self._metrics()}
-        self._snapshot.get("denials", self._take_denials)
-        return {"denials": tuple(self._denials)}
+        return {"denials": tuple(self._snapshot.get("denials", self.denials.recent))}
 
     def _metrics(self) -> list[MetricFamily]:
-        """The metrics of this worker, as new as the time allows that they may take."""
-        self._snapshot.get("", self._take)
-        return self._families
-
-    def _take_denials(self) -> tuple[bytes, str]:
-        self._denials = self.denials.recent()
-        return b"", ""
-
-    def _take(self) -> tuple[bytes, str]:
-        self._families = families_of(self._own.families())
-        return b"", ""
+        """The metrics of this worker, as recent as its share of time for them allows."""
+        found: list[MetricFamily] = self._snapshot.get(
+            "metrics", lambda: families_of(self._own.families())
+        )
+        return found
 
     def _state(self) -> dict[str, Any]:
         loaded = self.store.loaded
@@ -208,7 +199,7 @@ class Worker(Server):
         self._channel.send(state=self._state())
 
     async def _report_often(self) -> None:
-        """Report the state every second, and the metrics if they changed and cost little."""
+        """Report the state every second, and the metrics if they changed and are cheap."""
         while True:
             await asyncio.sleep(REPORT_SECONDS)
             if self._listener is not None and not self.lifecycle.draining:
@@ -223,7 +214,7 @@ class Worker(Server):
             self._pause = max(REPORT_SECONDS, (perf_counter() - now) / REPORTING_PART)
 
     def _broken(self, task: "asyncio.Task[Any]") -> None:
-        """A worker that cannot talk to its supervisor ends, and is started again."""
+        """End this worker, which lost its supervisor or hit a defect, so that it is restarted."""
         if task.cancelled():
             return  # the server could not start
         error = task.exception()
@@ -234,7 +225,7 @@ class Worker(Server):
         os._exit(1)
 
     async def _ask(self, path: str, accept: bytes) -> None:
-        """Request from the supervisor what the answer on the admin port needs."""
+        """Request the data for an answer on the admin port from the supervisor."""
         if path == "/readyz":
             self._of_all.missing = (await self._channel.ask("ready", state=self._state()))[
                 "missing"
@@ -254,7 +245,7 @@ class Worker(Server):
 
 
 class AllWorkers(ProcessView):
-    """The supervisor's last report about all workers, which ``ask`` requests."""
+    """The supervisor's last report about all workers; ``ask`` requests it."""
 
     def __init__(self, ask: Callable[[str, bytes], Awaitable[None]]) -> None:
         super().__init__(lambda: self.recent)
@@ -264,7 +255,7 @@ class AllWorkers(ProcessView):
         self.recent = NONE
 
     async def prepare(self, path: str, accept: bytes) -> None:
-        """Request from the supervisor what the answer to a request needs."""
+        """Request the data for an answer from the supervisor."""
         await self._ask(path, accept)
 
     def readiness(self, missing: Sequence[str]) -> Sequence[str]:
@@ -272,17 +263,17 @@ class AllWorkers(ProcessView):
         return self.missing
 
     def counted(self, policies: CompiledPolicySet, names: Container[str]) -> Mapping[str, Any]:
-        """Return what all workers counted."""
+        """Return the counts of all workers."""
         return {name: row for name, row in self.counters.items() if name in names}
 
 
 class _Gathered:
-    """The page of ``/metrics`` that the supervisor made last, by its kind."""
+    """The last ``/metrics`` page of the supervisor, by format."""
 
     def __init__(self, pages: Mapping[str, tuple[bytes, str]]) -> None:
         self._pages = pages
 
     def prepare(self, accept: str) -> Render:
-        """Return what returns the body and its Content-Type."""
+        """Return a function that returns the body and its Content-Type."""
         page = self._pages["openmetrics" if "openmetrics" in accept else "prometheus"]
         return lambda: page

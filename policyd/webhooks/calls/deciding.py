@@ -1,7 +1,7 @@
-"""Decide for one webhook whether the API server calls it for a request.
+"""Decides for one webhook whether the API server calls it for a request.
 
-Follows k8s.io/apiserver ``pkg/admission/plugin/webhook/generic/webhook.go``. Where several parts do
-not match, the reason is the first one that people look at: rules, selectors, conditions.
+Follows k8s.io/apiserver ``pkg/admission/plugin/webhook/generic/webhook.go``. If several parts do
+not match, the reason is the first that people check: rules, selectors, conditions.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from policyd.mutation.schemas.schemas import Schemas
 from policyd.mutation.schemas.typed_variables import typed_variables
 from policyd.policy.compile.params import Namespaces, UnknownReads
 from policyd.versions import KubernetesVersion
-from policyd.webhooks.calls.model import Hook, HookCall, NotCalled, Rejection
+from policyd.webhooks.calls.model import Hook, HookCall, HookOutcome, NotCalled, Rejection
 from policyd.webhooks.calls.reasons import (
     namespace_reason,
     object_reason,
@@ -38,7 +38,7 @@ _FORBIDDEN, _INTERNAL = 403, 500
 
 
 class Decider:
-    """One request, as webhooks are matched with it."""
+    """Matches webhooks with one request."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Decider:
             reads=UnknownReads("webhook configurations read no objects"),
         )
 
-    def decide(self, hook: Hook) -> HookCall | NotCalled | Rejection:
+    def decide(self, hook: Hook) -> HookOutcome:
         """Return whether the webhook is called, or rejects the request instead."""
         view, fields = self._view, hook.fields
         if view.never_matched:
@@ -93,7 +93,7 @@ class Decider:
         )
 
     def _ruled(self, fields: JSONObject) -> tuple[int, Hit] | None:
-        """Return the rule that matches: one that names the resource itself precedes the others."""
+        """Return the matching rule; rules that name the resource itself come first."""
         rules = fields.get("rules", [])
         ways = ("Exact", "Equivalent") if fields["matchPolicy"] == "Equivalent" else ("Exact",)
         for way in ways:
@@ -137,7 +137,7 @@ class Decider:
         return view.namespace in self._namespaces
 
     def _notes(self, fields: JSONObject, hit: Hit) -> list[str]:
-        """Return what a call rests on that is not certain."""
+        """Return the uncertain assumptions of a call."""
         notes = []
         selector, view = fields["namespaceSelector"], self._view
         expressions = [each.get("key") for each in selector.get("matchExpressions", [])]
@@ -166,17 +166,17 @@ _OUT_OF_BUDGET = (
 
 
 class UnknownPermissions:
-    """An authorizer for requests whose user's permissions are not known."""
+    """An authorizer that does not know the user's permissions."""
 
     def check(self, attributes: Attributes) -> None:
-        """Answer that it is not known."""
+        """Return None: the answer is not known."""
 
 
 class Held(NamedTuple):
     """The result: no field is set if every condition is true.
 
-    ``false``: the name of the first that is false. ``error``: why they cannot be evaluated.
-    ``unknown``: what has to be known first.
+    ``false``: the name of the first false one. ``error``: why they cannot be evaluated.
+    ``unknown``: the missing information.
     """
 
     false: str = ""
@@ -190,8 +190,8 @@ def evaluate(
     version: KubernetesVersion,
     unconverted: str = "",
 ) -> Held:
-    """Evaluate every condition: one that is false decides, even if others are errors, but not if
-    all of them together cost too much.
+    """Evaluate every condition: a false one decides, even if others are errors, unless all of them
+    together cost too much.
 
     ``unconverted``: the error of reading an object that the API server would convert first.
     """

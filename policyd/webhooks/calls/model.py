@@ -1,6 +1,6 @@
-"""The webhooks of configurations, and what becomes of each for one request. Only data."""
+"""The webhooks of configurations, and the outcome of each for one request. Only data."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -54,10 +54,10 @@ class Hook:
 
 @dataclass(frozen=True, slots=True)
 class HookCall:
-    """A webhook that is called. ``rule`` is the index of the rule that matches. ``resource`` and
-    ``kind`` are the (group, version, resource or kind) in which the webhook sees the request.
+    """A called webhook. ``rule`` is the index of the matching rule. ``resource`` and ``kind`` are
+    the (group, version, resource or kind) in which the webhook sees the request.
 
-    ``notes``: what this rests on.
+    ``notes``: assumptions.
     """
 
     hook: Hook
@@ -69,8 +69,8 @@ class HookCall:
 
 @dataclass(frozen=True, slots=True)
 class NotCalled:
-    """A webhook that is not called, and why; ``part`` is what decides. ``undecided``: it may be
-    called, as ``reason`` says. ``others``: why the other rules do not match, if no rule does.
+    """A webhook that is not called, and the reason; ``part`` is the deciding part. ``undecided``:
+    it may be called. ``others``: why the other rules do not match, if no rule does.
     """
 
     hook: Hook
@@ -82,8 +82,8 @@ class NotCalled:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """The API server rejects the request because of a webhook that it cannot call: the code and
-    message of the Status. ``part`` is what decides.
+    """The API server rejects the request because it cannot call a webhook: the code and message of
+    the Status. ``part`` is the deciding part.
     """
 
     hook: Hook
@@ -92,12 +92,15 @@ class Rejection:
     part: DecidedBy
 
 
+HookOutcome = HookCall | NotCalled | Rejection
+
+
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """The calls of all webhooks by the API server for one request.
+    """The API server's calls of webhooks for one request.
 
-    ``mutating`` are called one after the other, and the ones of ``again`` a second time if a later
-    one changes the object; then ``validating`` are called at the same time.
+    ``mutating`` are called one after the other, and those in ``again`` a second time if a later one
+    changes the object; then ``validating`` are called at the same time.
     """
 
     mutating: tuple[HookCall, ...]
@@ -115,19 +118,18 @@ def hooks_of(configurations: Sequence[JSONObject]) -> list[Hook]:
     """Return the webhooks in the order of their calls: by the name of the configuration, then as
     listed; mutating ones first.
 
-    Raises ConfigError for what is not a webhook configuration, and for two of one name.
+    Raises ConfigError for objects that are not webhook configurations, and for duplicate names.
     """
     stored = [with_defaults(each) for each in configurations]
     stored.sort(key=lambda each: (each["kind"] != MUTATING, _name(each)))
     for one, other in pairwise(stored):
         if (one["kind"], _name(one)) == (other["kind"], _name(other)):
             raise ConfigError(f"there are two {one['kind']}s with the name {_name(one)!r}")
-    return [hook for each in stored for hook in _hooks(each)]
-
-
-def _hooks(configuration: JSONObject) -> Iterator[Hook]:
-    for index, fields in enumerate(configuration.get("webhooks", [])):
-        yield Hook(configuration["kind"], _name(configuration), index, fields)
+    return [
+        Hook(each["kind"], _name(each), index, fields)
+        for each in stored
+        for index, fields in enumerate(each.get("webhooks", []))
+    ]
 
 
 def _name(configuration: JSONObject) -> str:

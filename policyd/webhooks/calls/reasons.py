@@ -1,11 +1,11 @@
-"""Say why rules or selectors of a webhook do not match a request. The core's matcher decides."""
+"""Explains why a webhook's rules or selectors do not match a request. The core matcher decides."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from policyd._core.match.matcher import MatchInput
 from policyd._core.match.selectors import Selector
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSONObject
 from policyd.policy.model.base import labels_of
 from policyd.policy.model.match import covers, covers_resource
 
@@ -13,9 +13,7 @@ _NAMESPACES = ("", "v1", "namespaces")
 
 
 class _Mismatch(NamedTuple):
-    """A part of a rule that does not match. ``last``: all others do, so that what they name says
-    which rule is meant.
-    """
+    """A part of a rule that does not match. ``last``: all other parts do, and identify the rule."""
 
     part: str
     text: str
@@ -37,18 +35,17 @@ def _rule_text(index: int, mismatch: _Mismatch, hook: JSONObject) -> str:
     return f"rules[{index}] {mismatch.text}" + (", and matchPolicy is Exact" if exact else "")
 
 
-def resource_text(resource: Sequence[str], sub_resource: str = "") -> str:
-    """Return ``deployments.apps``, ``pods/exec``: a resource without its version."""
+def resource_text(resource: Sequence[str]) -> str:
+    """Return ``deployments.apps`` or ``pods``: a resource without its version."""
     group, _, name = resource
-    shown = f"{name}/{sub_resource}" if sub_resource else name
-    return f"{shown}.{group}" if group else shown
+    return f"{name}.{group}" if group else name
 
 
 def _mismatches(rule: JSONObject, view: MatchInput) -> Iterator[_Mismatch]:
     group, version, resource = view.request_resource
     name = f"{resource}/{view.sub_resource}" if view.sub_resource else resource
     resources, groups = rule.get("resources", []), rule.get("apiGroups", [])
-    if not covers_resource(resources, resource, view.sub_resource):
+    if not covers_resource(resources, name):
         yield _Mismatch("resource", f"names {_listed(resources)}, not {name}")
     if not covers(groups, group):
         shown = f"the group {group}" if group else "the core group"
@@ -77,9 +74,9 @@ def _listed(values: Sequence[str]) -> str:
 
 def namespace_reason(selector: JSONObject, view: MatchInput, known: bool) -> str:
     """Return the requirement that the labels of the namespace do not meet. ``known``: its labels
-    are, not only its name.
+    are known, not only its name.
     """
-    labels = view.labels_for_namespace_selector()
+    labels = view.labels_of_namespace()
     name = view.namespace or view.name
     key, text = next(_unmet(selector, labels))
     if key in labels or known:
@@ -91,10 +88,11 @@ def namespace_reason(selector: JSONObject, view: MatchInput, known: bool) -> str
 
 def object_reason(selector: JSONObject, view: MatchInput) -> str:
     """Return the requirement that neither object nor oldObject meets."""
+    # Options of CONNECT have no metadata.
     seen = {
         name: obj
         for name, obj in (("object", view.object), ("oldObject", view.old_object))
-        if _has_labels(obj)
+        if isinstance(obj, dict) and isinstance(obj.get("metadata"), dict)
     }
     if not seen:
         shown = view.object.get("kind") if isinstance(view.object, dict) else None
@@ -103,11 +101,6 @@ def object_reason(selector: JSONObject, view: MatchInput) -> str:
     labels = labels_of(obj)
     key, text = next(_unmet(selector, labels))
     return f"objectSelector: {text} ({_label(name, key, labels)})"
-
-
-def _has_labels(obj: JSON) -> bool:
-    """Whether the object has metadata: options of CONNECT do not."""
-    return isinstance(obj, dict) and isinstance(obj.get("metadata"), dict)
 
 
 def _label(where: str, key: str, labels: Mapping[str, str]) -> str:

@@ -1,1 +1,1 @@
-"""What each policy needs of webhook configurations: requests, selectors, conditions."""
+"""Find the requests, selectors and conditions that each policy needs in webhook configurations."""

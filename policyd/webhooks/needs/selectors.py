@@ -1,7 +1,7 @@
 """Label selectors as sets of values for each label, to compare, unite and intersect them.
 
 hull([selection({"matchLabels": {"a": "1"}}), selection({"matchLabels": {"a": "2"}})])
-# a in (1, 2): the smallest selector that selects what one of them selects
+# a in (1, 2): the smallest selector that selects what either selects
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -56,7 +56,7 @@ LabelSelection = Mapping[str, Allowed]  # by label; a label that is not named do
 
 
 def selection(selector: JSONObject | None) -> LabelSelection:
-    """Return what a LabelSelector selects."""
+    """Return the selection of a LabelSelector."""
     found: dict[str, Allowed] = {}
     given = selector or {}
     for key, value in (given.get("matchLabels") or {}).items():
@@ -74,12 +74,12 @@ def selection(selector: JSONObject | None) -> LabelSelection:
 
 
 def both(left: LabelSelection, right: LabelSelection) -> LabelSelection:
-    """Return what both select."""
+    """Return the intersection of two selections."""
     return {key: left.get(key, ALL) & right.get(key, ALL) for key in {**left, **right}}
 
 
 def hull(selections: Sequence[LabelSelection]) -> LabelSelection:
-    """Return the smallest selection, of those that a selector can express, that includes all."""
+    """Return the smallest selection that includes all and that a selector can express."""
     if not selections:
         return {}
     found: dict[str, Allowed] = {}
@@ -96,7 +96,7 @@ def hull(selections: Sequence[LabelSelection]) -> LabelSelection:
 
 
 def within(inner: LabelSelection, outer: LabelSelection) -> bool:
-    """Whether everything that ``inner`` selects is selected by ``outer``."""
+    """Whether ``outer`` selects everything that ``inner`` selects."""
     if any(allowed.nothing for allowed in inner.values()):
         return True
     return all(inner.get(key, ALL) <= allowed for key, allowed in outer.items())

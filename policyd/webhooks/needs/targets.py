@@ -1,6 +1,6 @@
 """Targets: one operation on one resource each. Match rules are expanded into targets, intersected
-and subtracted as sets of them. Of built-in resources it is known that Pods are in a namespace,
-Nodes are not, and which have only one version. Knows no policies.
+and subtracted as sets. The scope and the only version of built-in resources are known. Knows no
+policies.
 
     t = RequestTarget("CREATE", "", "v1", "pods")
     RequestTarget("CREATE", "*", "*", "*").covers(t)              # True: a rule for every resource
@@ -25,7 +25,7 @@ class RequestTarget:
     """One operation on a resource; ``*`` in a field stands for every value.
 
     ``subresource`` is empty for the resource itself; ``*`` includes it (``pods/*`` matches Pods).
-    Without ``names`` every object is meant.
+    Without ``names`` it covers every object.
     """
 
     operation: str
@@ -38,16 +38,16 @@ class RequestTarget:
 
     @property
     def path(self) -> str:
-        """Return the resource as rules write it: ``pods/status``."""
+        """Return the resource as in rules: ``pods/status``."""
         return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
 
     @property
     def wide(self) -> bool:
-        """Whether it has a wildcard, the scope's not counted."""
+        """Whether it has a wildcard outside its scope."""
         return ANY in (self.operation, self.group, self.version, self.resource, self.subresource)
 
     def covers(self, other: "RequestTarget", *, versions: bool = True) -> bool:
-        """Whether every request of ``other`` is one of this; ``versions``: the version counts."""
+        """Whether it includes every request of ``other``; ``versions``: the version counts."""
         return (
             _covers(self.operation, other.operation)
             and _covers(self.group, other.group)
@@ -61,7 +61,7 @@ class RequestTarget:
     def meet(self, other: "RequestTarget", *, versions: bool = True) -> "RequestTarget | None":
         """Return the requests that both match; None if there are none.
 
-        ``versions`` false: the version of this target is kept, whatever the other's is.
+        ``versions`` false: keep the version of this target, regardless of the other's.
         """
         version = _meet(self.version, other.version) if versions else self.version
         if (
@@ -119,8 +119,8 @@ def reduced(targets: Iterable[RequestTarget]) -> list[RequestTarget]:
 
 
 def minus(target: RequestTarget, excluded: RequestTarget) -> list[RequestTarget]:
-    """Return what is left of a target, as far as targets can say it; what is left may be too much,
-    never too little. Versions must be compared before.
+    """Return the rest of a target, as far as targets can express it: it may be too much, but never
+    too little. Versions must be compared before.
     """
     if excluded.covers(target, versions=False):
         return []
@@ -147,7 +147,7 @@ _Of = TypeVar("_Of")
 
 
 class TargetIndex(Generic[_Of]):
-    """Targets, each with what it is of: a need, or a rule."""
+    """Targets, each with its need or rule."""
 
     def __init__(self, targets: Iterable[tuple[RequestTarget, _Of]]) -> None:
         self._found: dict[GroupResource, list[tuple[RequestTarget, _Of]]] = {}
@@ -166,12 +166,12 @@ class TargetIndex(Generic[_Of]):
             yield from self._found.get(key, ())
 
     def at(self, pair: GroupResource) -> Iterator[tuple[RequestTarget, _Of]]:
-        """Yield the targets with this group and resource, as they are written."""
+        """Yield the targets with exactly this group and resource."""
         yield from self._found.get(pair, ())
 
 
 def without_scopes(targets: Iterable[RequestTarget]) -> Iterator[RequestTarget]:
-    """Yield the targets that can have requests, without a scope that says nothing."""
+    """Yield the targets that can have requests, without redundant scopes."""
     for target in targets:
         scope, _ = _known().get((target.group, target.resource), ("", ""))
         if not scope or target.scope == ANY:
@@ -181,7 +181,7 @@ def without_scopes(targets: Iterable[RequestTarget]) -> Iterator[RequestTarget]:
 
 
 def in_only_version(target: RequestTarget) -> RequestTarget:
-    """Return a target for every version as one for the only version that clusters serve."""
+    """Return a target for every version with the only version that clusters serve, if any."""
     _, version = _known().get((target.group, target.resource), ("", ""))
     return replace(target, version=version) if version and target.version == ANY else target
 

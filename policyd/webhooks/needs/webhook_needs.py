@@ -1,5 +1,5 @@
-"""Needs: which requests a policy must see at a webhook, one for each binding and each set of match
-rules (its own, and the ones of podControllers). Works on compiled policies; renders nothing.
+"""Needs: the requests that a policy must see at a webhook, one need for each binding and set of
+match rules (its own, and podControllers'). Works on compiled policies; renders nothing.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,7 +21,7 @@ from policyd.webhooks.needs.targets import (
     without_scopes,
 )
 
-# No policy matches the resources of these groups: questions about users, such as policyd's own.
+# No policy matches the resources of these groups: reviews of users, such as policyd's own.
 REVIEW_GROUPS = ("authentication.k8s.io", "authorization.k8s.io")
 # A patch of these changes nothing.
 _UNCHANGED = ("DELETE", "CONNECT")
@@ -36,7 +36,7 @@ class Shared:
 
     @classmethod
     def of(cls, equivalents: Equivalents) -> "Shared":
-        """Return the ones of a table of equivalent resources."""
+        """Return the shared resources in a table of equivalent ones."""
         found = [
             family.resources
             for family in equivalents.families.values()
@@ -48,7 +48,7 @@ class Shared:
         )
 
     def may_be(self, target: RequestTarget) -> bool:
-        """Whether a request of the target may be one for another group."""
+        """Whether a request of the target may be for another group."""
         return (target.resource == ANY or target.resource in self.resources) and (
             target.group == ANY or target.group in self.groups
         )
@@ -58,10 +58,10 @@ class Shared:
 class WebhookNeed:
     """The requests that one policy must see at one webhook.
 
-    ``targets`` may be more than it matches: ``excludes`` are not subtracted where rules cannot say
-    it. ``namespaces`` is what its namespaceSelectors select; ``objects`` includes what its
-    objectSelectors select, which for a ``template`` (of podControllers) are labels of the template.
-    ``exact``: the policy matches every request of the targets.
+    ``targets`` may include more than it matches: ``excludes`` are not subtracted if rules cannot
+    express it. ``namespaces`` is the selection of its namespaceSelectors; ``objects`` includes that
+    of its objectSelectors, which for a ``template`` (of podControllers) applies to the template's
+    labels. ``exact``: the policy matches every request of the targets.
     """
 
     policy: CompiledPolicy
@@ -83,7 +83,7 @@ class WebhookNeed:
         return () if plan is None else tuple(each.text for each in plan.conditions)
 
     def meets(self, target: RequestTarget) -> bool:
-        """Whether a request of ``target`` may be one of this need, in any version."""
+        """Whether a request of ``target`` may belong to this need, in any version."""
         return any(each.meet(target, versions=False) is not None for each in self.targets)
 
 
@@ -110,7 +110,7 @@ def needs_of(policies: CompiledPolicySet) -> list[WebhookNeed]:
 
 def policy_needs(policy: CompiledPolicy, webhook: Webhook, shared: Shared) -> Iterator[WebhookNeed]:
     """Yield the needs of a policy; none without a binding, or if no request can match."""
-    # A broken policy has no bindings; what it matches follows its failurePolicy.
+    # A broken policy has no bindings; requests that it matches follow its failurePolicy.
     bindings = policy.bindings or ((Binding(),) if policy.problem else ())
     given = [(policy.rules, False)]
     if policy.controllers is not None:
@@ -140,7 +140,7 @@ def _need(
                 for target in found
                 for left in _without(target, excluded, rules.equivalent, limit.equivalent)
             ]
-    found = list(without_scopes(found))  # a scope may be all that is left
+    found = list(without_scopes(found))  # there may be nothing left but a scope
     written = [limit.written for limit in limits]
     namespaces: LabelSelection = {}
     for each in written:
@@ -168,7 +168,7 @@ def _targets(rules: MatchRules) -> tuple[RequestTarget, ...]:
 
 
 def _sent(target: RequestTarget, webhook: Webhook) -> bool:
-    """Whether a webhook may get such requests, and act on them."""
+    """Whether a webhook may receive such requests and act on them."""
     if webhook == "mutate" and target.operation in _UNCHANGED:
         return False
     return (target.group, target.resource) not in NEVER_SENT and target.group not in REVIEW_GROUPS
@@ -177,10 +177,10 @@ def _sent(target: RequestTarget, webhook: Webhook) -> bool:
 def _bound(
     targets: Iterable[RequestTarget], equivalent: bool, binding: MatchRules, shared: Shared
 ) -> Iterator[RequestTarget]:
-    """Yield what a binding leaves of the targets of its policy.
+    """Yield the targets of a policy that its binding also matches.
 
-    The API server converts for the version in the webhook's rule, so that version stays the one
-    that the policy names, unless both match exactly.
+    The API server converts to the version in the webhook's rule, so the policy's version stays,
+    unless both match exactly.
     """
     others = _targets(binding)
     for target in targets:
@@ -199,7 +199,7 @@ def _bound(
 def _without(
     target: RequestTarget, excluded: RequestTarget, equivalent: bool, excludes_equivalents: bool
 ) -> list[RequestTarget]:
-    """Subtract an exclude rule where that subtracts nothing else, converted requests included."""
+    """Subtract an exclude rule if that subtracts nothing else, not even converted requests."""
     any_version = excluded.version == ANY
     same_version = any_version or excluded.version == target.version
     if not equivalent:

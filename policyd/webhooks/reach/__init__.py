@@ -1,1 +1,1 @@
-"""Find by which webhooks and rules policies are reached, and what is not covered."""
+"""Find the webhooks and rules that reach policies, and the gaps."""

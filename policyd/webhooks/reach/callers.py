@@ -35,7 +35,7 @@ class Caller:
 
     @property
     def webhook(self) -> Webhook:
-        """Return the webhook of policyd that it is meant for."""
+        """Return the webhook of policyd that it calls."""
         return "mutate" if self.kind == KINDS["mutate"] else "validate"
 
     def evaluates(self, policy: CompiledPolicy) -> bool:
@@ -46,7 +46,7 @@ class Caller:
 
 
 def callers_of(configurations: Iterable[JSONObject]) -> Iterator[Caller]:
-    """Yield the webhooks with a path of policyd; fields that are missing have their defaults."""
+    """Yield the webhooks with a path of policyd, with defaults for missing fields."""
     for configuration in configurations:
         kind = configuration.get("kind", "")
         name = (configuration.get("metadata") or {}).get("name", "")

@@ -1,4 +1,4 @@
-"""Find by which webhooks and rules each policy is reached, and what is not covered.
+"""Finds the webhooks and rules that reach each policy, and the gaps.
 
 for found in reach(policies, configurations):
     print(found.policy, found.state, *found.gaps)
@@ -26,10 +26,10 @@ _Group = tuple[Webhook, bool]  # and whether the policies fail closed
 
 
 def reach(policies: CompiledPolicySet, configurations: Iterable[JSONObject]) -> list[Reached]:
-    """Return what reaches each policy, in the order of the policies.
+    """Return the result for each policy, in the order of the policies.
 
-    ``configurations`` are webhook configurations of any product; webhooks whose path is none of
-    policyd's do not count.
+    ``configurations`` are webhook configurations of any product; only webhooks with one of
+    policyd's paths matter.
     """
     callers = list(callers_of(configurations))
     shared = Shared.of(policies.equivalents)
@@ -97,7 +97,7 @@ class _Search:
     equivalents: Equivalents
 
     def run(self, policy: CompiledPolicy, needs: Sequence[WebhookNeed]) -> Reached:
-        """Find by which webhooks a policy is reached."""
+        """Find the webhooks that reach a policy."""
         found = _Findings(policy)
         if not needs and not policy.bindings and not policy.problem:
             found.gaps["it has no binding"] = None
@@ -109,7 +109,7 @@ class _Search:
         return found.reached()
 
     def _look(self, need: WebhookNeed, target: RequestTarget, found: _Findings) -> None:
-        """Add how the requests of a target reach the policy: by what leaves out least."""
+        """Add how the requests of a target reach the policy: by the rule with the fewest gaps."""
         best: tuple[list[str], Caller, int] | None = None
         others: list[Caller] = []
         known = self.known[need.webhook, need.policy.fail]
@@ -138,7 +138,7 @@ class _Search:
 
 
 def _covering(caller: Caller, target: RequestTarget, equivalent: bool) -> Iterator[int]:
-    """Yield the rules that send every request of the target, those by conversion last."""
+    """Yield the rules that send every request of the target, those with conversion last."""
     rules = list(caller.rules.about((target.group, target.resource)))
     yield from (rule for each, rule in rules if each.covers(target))
     if equivalent and caller.equivalent:
@@ -152,7 +152,7 @@ def _covering(caller: Caller, target: RequestTarget, equivalent: bool) -> Iterat
 def _version_gaps(
     caller: Caller, rule: int, target: RequestTarget, need: WebhookNeed, equivalents: Equivalents
 ) -> Iterator[str]:
-    """Yield what a difference between the versions of policy and rule leaves out."""
+    """Yield the gaps that differing versions of policy and rule cause."""
     family = equivalents.families.get((target.group, target.resource))
     covering = [
         each
@@ -189,7 +189,7 @@ def _rule_text(rule: JSONObject) -> str:
 
 
 def _selection_gaps(caller: Caller, need: WebhookNeed, known: frozenset[str]) -> Iterator[str]:
-    """Yield what the policy matches and the webhook leaves out.
+    """Yield the requests that the policy matches and the webhook leaves out.
 
     ``known`` are conditions that are true for all requests that policies of this webhook match.
     """
@@ -210,7 +210,7 @@ def _selection_gaps(caller: Caller, need: WebhookNeed, known: frozenset[str]) ->
 
 
 def _notes(caller: Caller, need: WebhookNeed) -> Iterator[str]:
-    """Yield what works otherwise than the policy says."""
+    """Yield differences between the webhook and the policy."""
     policy = need.policy
     left = _left_out(need.namespaces.get(NAMESPACE_NAME, ALL), caller.namespaces)
     if left:

@@ -1,4 +1,4 @@
-"""What reach() finds about a policy. Only data."""
+"""The result of reach() for a policy. Only data."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -18,11 +18,10 @@ class ReachedBy:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """Which requests of a policy reach policyd.
+    """The requests of a policy that reach policyd.
 
-    ``by`` are the rules by which it is reached. ``gaps`` say which of its requests do not reach it;
-    ``notes`` say what works otherwise than the policy says, and the namespaces that are left out
-    for every policy.
+    ``by`` are the rules that reach it, ``gaps`` the requests that do not. ``notes`` describe
+    differences between webhook and policy, and namespaces that are left out for every policy.
     """
 
     policy: str

@@ -1,1 +1,1 @@
-"""Render the smallest webhook configurations that call policyd for all that policies need."""
+"""Render the smallest webhook configurations that send policyd all requests of the policies."""

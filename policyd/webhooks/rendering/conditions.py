@@ -1,4 +1,4 @@
-"""The matchConditions of a webhook that say what its rules cannot: names, excludes, reviews.
+"""The matchConditions of a webhook for restrictions beyond its rules: names, excludes, reviews.
 
 They read only fields of ``request`` that are always set, or test them first, so they never fail.
 ``policy_conditions.py`` adds conditions of the policies.
@@ -34,7 +34,7 @@ def quoted(values: Iterable[str]) -> str:
 
 
 def quote(value: str) -> str:
-    """Return a string as CEL; the values of match rules may hold anything."""
+    """Return a string as CEL; the values of match rules may be any strings."""
     escaped = "".join(
         char if char.isprintable() and char not in "'\\" else f"\\U{ord(char):08x}"
         for char in value
@@ -43,7 +43,7 @@ def quote(value: str) -> str:
 
 
 def about(pairs: Iterable[GroupResource]) -> str:
-    """Return an expression: whether the client's resource is one of these."""
+    """Return an expression that tests whether the client's resource is one of these."""
     by_group: dict[str, list[str]] = {}
     for group, resource in sorted(pairs):
         by_group.setdefault(group, []).append(resource)
@@ -64,7 +64,7 @@ def indexed(needs: Iterable[WebhookNeed]) -> Needs:
 
 
 def own_pairs(index: Needs, shared: Shared) -> list[GroupResource]:
-    """Return the resources that the needs name and that are the same in no other group."""
+    """Return the resources that the needs name and that no other group shares."""
     return [
         (group, resource)
         for group, resource in index.pairs
@@ -81,7 +81,7 @@ def derived(needs: Sequence[WebhookNeed], shared: Shared) -> Iterator[CallCondit
 
 
 def _reviews(needs: Sequence[WebhookNeed]) -> Iterator[CallCondition]:
-    """Exclude the reviews that policyd itself may send, where a wildcard includes them."""
+    """Exclude the reviews that policyd itself may send, if a wildcard includes them."""
     wide = any(
         need.meets(RequestTarget("CREATE", group, ANY, ANY))
         for need in needs
@@ -108,7 +108,7 @@ def _names(needs: Sequence[WebhookNeed], shared: Shared) -> Iterator[CallConditi
 
 
 def _excludes(needs: Sequence[WebhookNeed], shared: Shared) -> Iterator[CallCondition]:
-    """Exclude what every policy excludes and rules cannot subtract."""
+    """Exclude the requests that every policy excludes and rules cannot subtract."""
     operations: dict[RequestTarget, set[str]] = {}
     for need in needs:
         for target in need.excludes:
@@ -127,7 +127,7 @@ def _excluded(needs: Sequence[WebhookNeed], target: RequestTarget) -> bool:
 
 
 def _terms(target: RequestTarget, operations: set[str]) -> Iterator[str]:
-    """Yield what must hold for a request to be one of the target."""
+    """Yield the conditions for a request to belong to the target."""
     if len(operations) < len(OPERATIONS):
         yield f"request.operation in [{quoted(each for each in OPERATIONS if each in operations)}]"
     for field in ("group", "version", "resource"):

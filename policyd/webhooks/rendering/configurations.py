@@ -1,12 +1,12 @@
-"""Render webhook configurations from policies: one webhook for each failurePolicy that they have.
+"""Renders webhook configurations from policies: one webhook for each of their failurePolicies.
 
     options = RenderOptions(service=ServiceAddress("policyd", "policyd"))
     for configuration in render(policies, options):
         ...
 
 There are never two webhooks for one failurePolicy: each call evaluates all policies of its path, so
-a second one would evaluate them twice. Its timeout is the one of the options; where a policy has a
-longer one, it is the policy's and MARGIN seconds, at most MAX_TIMEOUT.
+a second one would evaluate them twice. Its timeout is the options' timeout, or the longest timeout
+of a policy plus MARGIN seconds, at most MAX_TIMEOUT.
 """
 
 import math
@@ -118,7 +118,7 @@ def _timeout(needs: Sequence[WebhookNeed], options: RenderOptions) -> int:
 
 
 def excluded_namespaces(needs: Sequence[WebhookNeed], options: RenderOptions) -> set[str]:
-    """Return the namespaces for whose objects a webhook of these needs is never called."""
+    """Return the namespaces whose objects a webhook of these needs never receives."""
     excluded = {*filter(None, (*options.excluded_namespaces, options.namespace))}
     if any(target.meet(_LEASES, versions=False) for need in needs for target in need.targets):
         excluded.add(NODE_LEASES)  # or nodes would be lost while policyd does not answer

@@ -13,8 +13,8 @@ GATE = "policies.policyd.dev"
 def gate(options: RenderOptions) -> JSONObject:
     """Return the webhook for the ConfigMaps with policies in policyd's own namespace.
 
-    It fails open: without policyd, edits that repair something must be possible, and a namespace
-    that is deleted must end. No other namespace is sent, whatever labels its ConfigMaps have.
+    It fails open: without policyd, edits that fix a problem must be possible, and the deletion of a
+    namespace must complete. ConfigMaps of other namespaces are never sent, regardless of labels.
     """
     if not options.namespace:
         raise ConfigError("the webhook for ConfigMaps with policies needs policyd's own namespace")
@@ -41,7 +41,7 @@ def gate(options: RenderOptions) -> JSONObject:
 
 
 def label_selector(text: str) -> JSONObject:
-    """Return the LabelSelector of a selector as kubectl takes it: ``a=b,c in (d,e),!f``."""
+    """Return the LabelSelector of a selector in kubectl's syntax: ``a=b,c in (d,e),!f``."""
     try:
         terms = selector_terms(text)["matchExpressions"]
     except ValueError as error:

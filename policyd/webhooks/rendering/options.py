@@ -1,4 +1,4 @@
-"""What a rendering needs beside the policies, and how the API server reaches policyd. Only data."""
+"""The inputs of rendering besides policies, and how the API server reaches policyd. Only data."""
 
 import base64
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from policyd.json_types import JSONObject
 
 @dataclass(frozen=True, slots=True)
 class ServiceAddress:
-    """The Service of policyd, as the API server reaches it."""
+    """The Service through which the API server reaches policyd."""
 
     namespace: str
     name: str
@@ -20,8 +20,8 @@ class RenderOptions:
     """How webhook configurations are rendered.
 
     Either ``service`` or ``url``, the address without a path, is set. ``namespace`` is policyd's
-    own: it and ``excluded_namespaces`` are left out by every webhook. ``timeout`` is in seconds, 1
-    to 30; a group with slower policies gets more. ``policy_configmaps`` is the label selector of
+    own: every webhook leaves out it and ``excluded_namespaces``. ``timeout`` is in seconds, 1 to
+    30; a group with slower policies gets more. ``policy_configmaps`` is the label selector of
     ConfigMaps with policies, whose edits the gate checks; empty: there is no gate.
     """
 

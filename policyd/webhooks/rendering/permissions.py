@@ -20,8 +20,8 @@ _Permission = tuple[str, str, str, tuple[str, ...]]
 def roles(
     policies: CompiledPolicySet, account: str, namespace: str
 ) -> tuple[list[JSONObject], list[str]]:
-    """Return the roles for policies, each followed by its binding to a service account; and which
-    kinds have a resource that is only assumed.
+    """Return the roles for policies, each followed by its binding to a service account; and the
+    kinds whose resource is only assumed.
     """
     needed: set[_Permission] = set()
     doubts: set[str] = set()

@@ -1,4 +1,4 @@
-"""The matchConditions of policies that a webhook can evaluate for them, so that it is called less.
+"""The matchConditions of policies that a webhook can evaluate, so that it is called less often.
 
 For each resource the webhook is called if the conditions of one of its policies are true. Errors
 keep their meaning: ``||`` and ``&&`` hide the error of one operand only if the other operand
@@ -16,14 +16,14 @@ from policyd.webhooks.rendering.safety import facts
 
 # A webhook's condition has no params, reads, variables or namespaceObject.
 _ONLY_POLICIES_SEE = frozenset({"namespaceObject", "params", "reads", "variables"})
-_OBJECTS = frozenset({"object", "oldObject"})  # of podControllers they are not the request's
+_OBJECTS = frozenset({"object", "oldObject"})  # with podControllers these are not the request's
 _MOST = 8  # alternatives in one condition: more would cost the API server more than a call
 _ALL: GroupResource = (ANY, ANY)
 _Alternatives = tuple[tuple[str, ...], ...]  # one of them must hold, with all of its expressions
 
 
 def passed(needs: Sequence[WebhookNeed], shared: Shared) -> Iterator[CallCondition]:
-    """Yield the conditions of the policies that the webhook of these needs can have."""
+    """Yield the policies' conditions that the webhook of these needs can evaluate."""
     costly = [text for need in needs for text in need.conditions if facts(text).costly]
     barred = frozenset(costly) - frozenset(costly[:1])  # the conditions share one cost budget
     same_matching = len({need.equivalent for need in needs}) == 1
@@ -59,7 +59,7 @@ def _either(alternatives: _Alternatives) -> str:
 def _alternatives(
     touched: Sequence[WebhookNeed], pair: GroupResource, barred: frozenset[str], same_matching: bool
 ) -> _Alternatives:
-    """Return what the conditions of the touched policies come to; empty: nothing can be said."""
+    """Return the combined conditions of the touched policies; empty if there are none."""
     if not _same_versions(touched, pair):
         return ()
     found: dict[tuple[str, ...], None] = {}
@@ -78,7 +78,7 @@ def _alternatives(
 
 
 def _passable(need: WebhookNeed, text: str, barred: frozenset[str]) -> bool:
-    """Whether the webhook's condition is true or false wherever the policy's is."""
+    """Whether the webhook's condition is true or false whenever the policy's is."""
     policy, names = need.policy, facts(text).names
     return (
         text not in barred

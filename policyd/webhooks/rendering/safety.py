@@ -1,4 +1,4 @@
-"""Whether a matchCondition can fail, and which variables it reads. Evaluates nothing.
+"""Finds out whether a matchCondition can fail, and which variables it reads. Evaluates nothing.
 
 Only forms that are known not to fail count as safe; everything else may fail.
 """
@@ -18,7 +18,7 @@ from policyd.cel.syntax.ast import (
 from policyd.cel.syntax.parser import parse
 from policyd.cel.syntax.recursion import deep_recursion, nodes
 
-# The fields of ``request`` that are always set; all others are left out if they are empty.
+# The fields of ``request`` that are always set; others are omitted if empty.
 _SET = {
     "operation",
     *(f"kind.{part}" for part in ("group", "version", "kind")),
@@ -38,8 +38,8 @@ class _Kind(Enum):
 class ExpressionFacts:
     """The known facts of an expression.
 
-    ``names`` are the names that it reads, its own variables included. ``safe``: it never
-    fails. ``costly``: its cost depends on the object, or it checks access.
+    ``names`` are the names that it reads, including its own variables. ``safe``: it never fails.
+    ``costly``: its cost depends on the object, or it checks access.
     """
 
     __slots__ = ("costly", "names", "safe")
@@ -56,7 +56,7 @@ class ExpressionFacts:
 
 @lru_cache(maxsize=1024)
 def facts(expression: str) -> ExpressionFacts:
-    """Return what is known of an expression that compiles."""
+    """Return the facts of an expression that compiles."""
     with deep_recursion():
         return ExpressionFacts(parse(expression))
 
@@ -84,7 +84,7 @@ def _call(function: str, target: Expr | None, args: tuple[Expr, ...]) -> _Kind |
         optional = function == "orValue" and _kind(target) is _Kind.OPTIONAL
         return _Kind.VALUE if optional and len(args) == 1 and _kind(args[0]) else None
     kinds = [_kind(each) for each in args]
-    if function == "_?._":  # a literal field; of null and of scalars it is none
+    if function == "_?._":  # a literal field; null and scalars have none
         return _Kind.OPTIONAL if kinds[0] in (_Kind.VALUE, _Kind.OPTIONAL) else None
     if None in kinds:
         return None

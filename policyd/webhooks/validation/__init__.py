@@ -1,4 +1,4 @@
-"""Validation of webhook configurations as the API server validates them, with its texts."""
+"""Validates webhook configurations like the API server, with its messages."""
 
 from policyd.webhooks.validation.configurations import problems
 from policyd.webhooks.validation.decoding import with_defaults

@@ -1,7 +1,7 @@
-"""Check a whole configuration, as when it is created.
+"""Checks a whole configuration, as at its creation.
 
-Follows kubernetes ``pkg/apis/admissionregistration/validation`` of 1.36 and 1.37; the texts, their
-order and the mistakes are the API server's.
+Follows kubernetes ``pkg/apis/admissionregistration/validation`` of 1.36 and 1.37; the messages,
+their order and the mistakes are the API server's.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from policyd.webhooks.validation.field_problems import FieldProblem, duplicate, 
 from policyd.webhooks.validation.hooks import check_webhook
 from policyd.webhooks.validation.metadata import check_metadata
 
-# Names of configurations that a file of the API server may have, and no others.
+# Only configurations in files of the API server may have such names.
 
 
 def problems(
@@ -23,7 +23,7 @@ def problems(
 ) -> list[FieldProblem]:
     """Return the problems for which the API server refuses to create a configuration.
 
-    Raises ConfigError for an object that is no webhook configuration.
+    Raises ConfigError for an object that is not a webhook configuration.
     """
     decoded = decode(configuration)
     if decoded.problem is not None:

@@ -1,5 +1,5 @@
-"""Decode a webhook configuration as the API server does with fieldValidation Strict: fields of a
-wrong type and unknown fields are its errors; then its defaults are added. Checks no values.
+"""Decodes a webhook configuration like the API server with fieldValidation Strict: fields of a
+wrong type and unknown fields are errors; then adds defaults. Checks no values.
 """
 
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ _STRICT = "strict decoding error: "
 class Decoded(NamedTuple):
     """The configuration as Go prints it, without unknown fields, and why it is refused.
 
-    ``readable``: only for unknown fields, if at all.
+    ``readable``: the only errors, if any, are unknown fields.
     """
 
     configuration: JSONObject

@@ -1,18 +1,18 @@
-"""Problems of fields with the texts of apimachinery's ``field.Error``. Checks nothing."""
+"""Problems of fields, with the messages of apimachinery's ``field.Error``. Checks nothing."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from policyd._core.go.printing import JSON_ESCAPES
-from policyd._core.go.strings import quoted
+from policyd._core.go.strings import quote
 from policyd.json_types import JSON
 
 
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
-    """One problem. ``field`` is a path such as ``webhooks[0].name``, or "" for a configuration that
-    cannot be read; ``reason`` is the one of a cause in a Status (FieldValueInvalid).
+    """One problem. ``field`` is a path such as ``webhooks[0].name``, or "" for an unreadable
+    configuration; ``reason`` is a cause's reason in a Status (FieldValueInvalid).
     """
 
     field: str
@@ -29,7 +29,7 @@ def required(field: str, detail: str = "") -> FieldProblem:
 
 
 def forbidden(field: str, detail: str) -> FieldProblem:
-    """Return the problem of a value that may not be there."""
+    """Return the problem of a value that must not be set."""
     return FieldProblem(field, "FieldValueForbidden", _detailed("Forbidden", detail))
 
 
@@ -46,7 +46,7 @@ def invalid(field: str, value: JSON, details: Iterable[str]) -> Iterator[FieldPr
 
 
 def duplicate(field: str, value: JSON) -> FieldProblem:
-    """Return the problem of a value that occurs before."""
+    """Return the problem of a repeated value."""
     return FieldProblem(field, "FieldValueDuplicate", f"Duplicate value: {_shown(value)}")
 
 
@@ -63,21 +63,21 @@ def too_long(field: str, most: int) -> FieldProblem:
 
 
 def unsupported(field: str, value: str, values: Sequence[str]) -> Iterator[FieldProblem]:
-    """Yield the problem of a value that is none of those supported."""
+    """Yield the problem of an unsupported value."""
     if value not in values:
-        listed = ", ".join(map(quoted, values))
+        listed = ", ".join(map(quote, values))
         text = f"Unsupported value: {as_json(value)}: supported values: {listed}"
         yield FieldProblem(field, "FieldValueNotSupported", text)
 
 
 def as_json(value: JSON) -> str:
-    """Print a value as Go's json.Marshal."""
+    """Format a value like Go's json.Marshal."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text.translate(JSON_ESCAPES)
 
 
 def _shown(value: JSON) -> str:
-    return quoted(value) if isinstance(value, str) else as_json(value)
+    return quote(value) if isinstance(value, str) else as_json(value)
 
 
 def _detailed(text: str, detail: str) -> str:

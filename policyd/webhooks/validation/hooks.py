@@ -1,11 +1,16 @@
-"""Check one webhook of a configuration, and where it is: its url, or its Service."""
+"""Checks one webhook of a configuration, and its address: its url, or its Service."""
 
 from collections.abc import Iterator
 from typing import get_args
 from urllib.parse import unquote
 
-from policyd._core.match.labels import key_errors, value_errors
-from policyd._core.net.url import ParsedURL, parsed
+from policyd._core.match.labels import (
+    domain_errors,
+    key_errors,
+    label_1035_errors,
+    value_errors,
+)
+from policyd._core.net.url import ParsedURL, parse_url
 from policyd.json_types import JSONObject
 from policyd.policy.checks.resources import overlaps
 from policyd.policy.model.match import Operation, ScopeType
@@ -19,12 +24,7 @@ from policyd.webhooks.validation.field_problems import (
     required,
     unsupported,
 )
-from policyd.webhooks.validation.metadata import (
-    check_labels,
-    label_1035_errors,
-    qualified_name,
-    subdomain_errors,
-)
+from policyd.webhooks.validation.metadata import check_labels, qualified_name
 
 REVIEW_VERSIONS = ("v1", "v1beta1")
 NO_SIDE_EFFECTS = ("None", "NoneOnDryRun")
@@ -34,7 +34,7 @@ MAX_TIMEOUT = 30
 def check_webhook(
     hook: JSONObject, path: str, version: KubernetesVersion
 ) -> Iterator[FieldProblem]:
-    """Check a decoded webhook with its defaults."""
+    """Check a decoded webhook that has its defaults."""
     yield from qualified_name(f"{path}.name", hook.get("name", ""))
     for index, rule in enumerate(hook.get("rules", ())):
         yield from check_rule(rule, f"{path}.rules[{index}]")
@@ -92,7 +92,7 @@ def check_client(client: JSONObject, path: str) -> Iterator[FieldProblem]:
 
 
 def _check_url(url: str, path: str) -> Iterator[FieldProblem]:
-    found = parsed(url)
+    found = parse_url(url)
     if not isinstance(found, ParsedURL):
         yield required(path, f"url must be a valid URL: {found}{_FORM}")
         return
@@ -137,7 +137,7 @@ def _check_path(url: str, path: str) -> Iterator[FieldProblem]:
         if not segment:
             yield from invalid(path, url, [f"segment[{index}] may not be empty"])
         else:
-            errors = subdomain_errors(segment)
+            errors = domain_errors(segment)
             yield from invalid(path, url, [f"segment[{index}]: {error}" for error in errors])
 
 

@@ -1,15 +1,9 @@
-"""Check the metadata of a cluster-scoped object, as apimachinery's ``ValidateObjectMeta``."""
+"""Checks the metadata of a cluster-scoped object, like apimachinery's ``ValidateObjectMeta``."""
 
 from collections.abc import Iterator
 
 from policyd._core.match.labels import (
-    DOMAIN,
-    LABEL_1035,
-    MAX_DOMAIN,
-    MAX_NAME,
-    NO_DOMAIN,
-    NO_LABEL_1035,
-    format_errors,
+    domain_errors,
     key_errors,
     value_errors,
 )
@@ -22,23 +16,11 @@ _EMPTY = "must not be empty"
 _SEGMENTS = 3
 
 
-def subdomain_errors(text: str) -> list[str]:
-    """Return the errors of a lowercase RFC 1123 subdomain."""
-    wrong = "" if DOMAIN.match(text) else NO_DOMAIN
-    return format_errors(text, MAX_DOMAIN, wrong, "characters")
-
-
-def label_1035_errors(text: str) -> list[str]:
-    """Return the errors of a DNS label that starts with a letter."""
-    wrong = "" if LABEL_1035.match(text) else NO_LABEL_1035
-    return format_errors(text, MAX_NAME, wrong, "characters")
-
-
 def qualified_name(field: str, name: str) -> Iterator[FieldProblem]:
     """Check the name of a webhook: a domain of three segments or more."""
     if not name:
         yield required(field)
-    elif errors := subdomain_errors(name):
+    elif errors := domain_errors(name):
         yield from invalid(field, name, [",".join(errors)])
     elif name.count(".") < _SEGMENTS - 1:
         detail = "should be a domain with at least three segments separated by dots"
@@ -53,9 +35,9 @@ def check_metadata(meta: JSONObject, version: KubernetesVersion) -> Iterator[Fie
     """Check names, labels, annotations, owners and finalizers."""
     prefix, name = meta.get("generateName", ""), meta.get("name", "")
     if prefix:
-        yield from invalid("metadata.generateName", prefix, subdomain_errors(_masked(prefix)))
+        yield from invalid("metadata.generateName", prefix, domain_errors(_masked(prefix)))
     if name:
-        yield from invalid("metadata.name", name, subdomain_errors(name))
+        yield from invalid("metadata.name", name, domain_errors(name))
     elif not prefix:
         yield required("metadata.name", "name or generateName is required")
     yield from check_labels("metadata.labels", meta.get("labels", {}))

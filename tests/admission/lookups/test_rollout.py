@@ -51,7 +51,7 @@ def test_a_namespace_that_cannot_be_read_is_no_reason_to_admit() -> None:
     policies = compiled(denying(rollout=selecting("buyers")))
     answer = reviewed(away, policies, obj=IN_SHOP)
     assert not answer.allowed
-    assert "failed to configure policy: rollout: cannot find out the labels of namespace" in (
+    assert "failed to configure policy: rollout: cannot look up the labels of namespace" in (
         answer.message
     )
     ignoring = compiled(denying(rollout=selecting("buyers"), failurePolicy="Ignore"))

@@ -2,9 +2,7 @@
 
 import json
 import os
-import shlex
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -15,6 +13,8 @@ from click.testing import CliRunner, Result
 
 from policyd.cli import policyd
 from tests.builders.policies import demand, json_patch, labelling, policy, rule
+from tests.cli.program import program as called
+from tests.cli.terminal import SCRIPT
 from tests.shared import ROOT
 
 PODS = rule("pods", operations=["CREATE", "UPDATE"])
@@ -221,17 +221,15 @@ def test_the_post_renderer_of_the_documentation(folder: Path) -> None:
     assert "a bad name" in refused.stderr
 
 
-def shell(command: str, text: str = "") -> subprocess.CompletedProcess[str]:
+def shell(
+    command: str, text: str = "", program: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run a command that may call policyd."""
-    Path("bin").mkdir(exist_ok=True)
-    program = Path("bin/policyd")
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m policyd "$@"\n')
-    program.chmod(0o755)
-    path = f"{Path('bin').resolve()}:{os.environ['PATH']}"
+    path = f"{(program or called()).parent}:{os.environ['PATH']}"
     return subprocess.run(
         ["bash", "-c", command],
         input=text,
-        env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PATH": path},
         capture_output=True,
         text=True,
         check=False,
@@ -297,7 +295,7 @@ def test_the_command_that_explains_has_the_options_of_the_run(folder: Path) -> N
 
 
 def test_a_pipe_of_the_shell_cannot_be_read_again() -> None:
-    done = shell("policyd apply -p policies.json <(cat two.yaml)")
+    done = shell("policyd apply -p policies.json <(cat two.yaml)", program=SCRIPT)
     assert (done.returncode, "explain" in done.stderr) == (1, False), done.stderr
     assert "a bad name" in done.stdout
 

@@ -236,7 +236,7 @@ def test_without_the_right_to_list_namespaces_each_is_asked_for(
     assert [call.path for call in server.calls].count(f"{NAMESPACES}/shop") == 1
     contents.special = lambda call: refusal(403, "no") if call.path.startswith(NAMESPACES) else None
     asks = policy("asks", rule("pods"), validations=[demand("has(namespaceObject.metadata)", "")])
-    problem = "cannot find out what namespace 'shop' is: the API server answered 403: no"
+    problem = "cannot look up namespace 'shop': the API server answered 403: no"
     assert problem in run(asks).stdout
 
 

@@ -1,10 +1,8 @@
-"""Short rounds: what is tested is not how exact the figures are."""
+"""Short rounds in all tests here."""
 
 import pytest
 
 
 @pytest.fixture(autouse=True)
-def short_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Measure milliseconds where users measure seconds."""
-    monkeypatch.setattr("policyd.benchmark.rounds._WARM", 0.01)
-    monkeypatch.setattr("policyd.benchmark.core._ROUND", 0.003)
+def _short(short_rounds: None) -> None:
+    """As in ``tests/conftest.py``."""

@@ -1,7 +1,5 @@
 """``policyd eval`` without an expression: answers, completion, and a real terminal."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +8,7 @@ import pytest
 
 from policyd.cli.eval.repl import completions, is_open, read
 from policyd.cli.eval.session import COMMANDS, Session
-from tests.cli.terminal import Interactive
+from tests.cli.terminal import Interactive, run
 from tests.shared import ROOT
 
 OBJECT = {"spec": {"containers": [{"name": "a", "image": "i:1"}], "replicas": 2, "a-b": 1}}
@@ -231,14 +229,6 @@ def test_in_a_terminal(terminal: Interactive, tmp_path: Path) -> None:
 
 
 def test_without_a_terminal_an_expression_is_needed() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "policyd", "eval"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=300,
-        check=False,
-    )
+    done = run("eval")
     assert done.returncode == 2
     assert "Missing argument 'EXPRESSION' (or --jsonl)" in done.stderr

@@ -2,6 +2,7 @@
 
 import pytest
 
+from policyd.cli.shared.kubeconfig import Kubeconfig
 from policyd.cli.webhooks import watch
 from policyd.cli.webhooks.options import WebhookOptions
 from policyd.webhooks.rendering.options import RenderOptions
@@ -12,7 +13,7 @@ def test_what_is_changed_all_the_time_is_repaired_ever_less_often(
 ) -> None:
     now = [1000.0]
     monkeypatch.setattr(watch, "monotonic", lambda: now[0])
-    made = watch._Watch(WebhookOptions((), RenderOptions(), None, None, None), False)
+    made = watch._Watch(WebhookOptions((), RenderOptions(), None, Kubeconfig(None, None)), False)
     rests = []
     for _ in range(12):
         made._note_repair(1)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from policyd._core.json.equality import equal
 from policyd._core.patch.apply import apply, diff
-from policyd._core.patch.pointer import join
+from policyd._core.patch.pointer import pointer_of
 from tests.core.patch.samples import two_containers
 
 # Few keys and values, so that trees have something in common.
@@ -122,7 +122,7 @@ def pointers(tree: Any, at: tuple[str | int, ...] = ()) -> list[str]:
         else ()
     )
     below = [pointer for key, value in items for pointer in pointers(value, (*at, key))]
-    return [*below, join(at)] if at else below
+    return [*below, pointer_of([*at])] if at else below
 
 
 @given(mutated())

@@ -6,6 +6,7 @@ are passed to some functions only, those of one shape, chosen by a seed; all of 
 functions with POLICYD_EVERY_DEPTH=1.
 """
 
+import gc
 import json
 import os
 import random
@@ -18,18 +19,18 @@ from typing import Any, NamedTuple
 from policyd._core.eval.layout import Layout
 from policyd._core.json.equality import equal
 from policyd._core.json.sendable import unsendable
-from policyd._core.json.sizes import json_bytes, operation_bytes
+from policyd._core.json.sizes import operation_bytes, value_bytes
 from policyd._core.json.tree import normal
 from policyd._core.patch import apply as rfc6902
 from policyd._core.patch import json_patch
 from policyd._core.patch.diff import diff
-from policyd._core.plan.overlay import settled
 from policyd._core.schema.decode import decode as decoded
 from policyd._core.schema.go_json import go_json
 from policyd._core.schema.merge import merge
 from policyd._core.schema.problems import live_problems, problems
 from policyd._core.schema.types import Field
 from policyd._core.values.mutation_json import json_value, object_value
+from policyd._core.values.overlay_json import without_nulls
 from policyd._core.values.read_trees import ReadTrees
 from policyd._core.values.types import Optional, StructValue
 from policyd.admission.confidential import is_confidential, redacted
@@ -134,7 +135,7 @@ def value_attacks() -> Iterator[Attack]:
     for kind in recursive_types():
         yield from typed_attacks(kind)
     yield Attack("normal", lambda value: normal(value, 1_002))
-    yield Attack("json_bytes", lambda value: json_bytes(value, 1 << 30), (*SHAPES,))
+    yield Attack("value_bytes", lambda value: value_bytes(value, 1 << 30), (*SHAPES,))
     yield Attack("operation_bytes", lambda value: operation_bytes(added(value), 1 << 30))
     yield Attack("unsendable", lambda value: unsendable(added(value)))
     yield Attack("equal", lambda value: equal(value, other(value)))
@@ -149,7 +150,7 @@ def value_attacks() -> Iterator[Attack]:
         "sources", lambda value: json_value(made([value]), ReadTrees((other(value),))), (*SHAPES,)
     )
     yield Attack("object_value", lambda value: object_value(made(value)), (*SHAPES,))
-    yield Attack("settled", settled)
+    yield Attack("without_nulls", without_nulls)
     yield Attack("go_json", go_json)
     yield Attack("hash", hash, ("optionals",))
 
@@ -326,6 +327,7 @@ def run(finished: list[bool]) -> None:
 
 
 if __name__ == "__main__":
+    gc.disable()  # no value contains itself, and a collection goes through all of each
     threading.stack_size(STACK)
     ended: list[bool] = []
     thread = threading.Thread(target=run, args=(ended,))

@@ -9,7 +9,6 @@ STACK = "asks c_stack.descend() for room at each container"
 EXPRESSION = "the tree of an expression (1,000 levels); variables ask c_stack.has_room()"
 MADE = "values that expressions make (cel/plan/nesting.py: 500 levels)"
 POLICY = "a pattern or overlay of a policy (100 levels), a schema (200 levels)"
-ONCE = "calls itself once, with a compiled pattern"
 LOOP = "calls itself later, from the event loop"
 DEEP = "an expression or a document (1,000 levels), within deep_recursion()"
 
@@ -28,9 +27,8 @@ COMPILED = (
     Bound(r"json\.sizes:(counted|members_bytes)", "1,000 levels: deeper is too large"),
     Bound(r"json\.equality:same", "1,000 levels: PatchError"),
     Bound(r"json\.sendable:problem_of", "250 levels: it cannot be sent"),
-    Bound(r"json\.tree:_normal(_dict|_list)?", "1,002 levels: the review is unreadable"),
-    Bound(r"json\.tree:holds", STACK),
-    Bound(r"lib\.regex:(find|find_all_limited|matches)", ONCE),
+    Bound(r"json\.tree:_?normal(_dict|_list)?", "1,002 levels: the review is unreadable"),
+    Bound(r"json\.tree:contains", STACK),
     Bound(r"lib\.string_format:format_(list|literal|map|string)", "1,000 levels: an error"),
     Bound(r"patch\.containers:equal(_members)?", STACK),
     Bound(r"patch\.diff:Differ\.\w+", "1,000 levels: PatchError"),

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from policyd.cel.syntax.parser import parse
 from policyd.cel.syntax.unparse import unparse
-from policyd.importers.expressions import wrapping
-from policyd.importers.expressions.readable import readable
-from policyd.importers.expressions.wrapping import wrapped
+from policyd.importers.expressions import readable as wrapping
+from policyd.importers.expressions.readable import readable, wrapped
 from policyd.json_types import JSONObject
 from policyd.versions import NEWEST
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 import policyd
-from policyd.importers.gatekeeper.equivalents import EQUIVALENTS
+from policyd.importers.gatekeeper.templates import EQUIVALENTS
 from policyd.json_types import JSONObject
 from tests.builders.objects import container, deployment, pod
 from tests.shared import ROOT

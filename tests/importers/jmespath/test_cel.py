@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policyd.cel import Environment
-from policyd.importers.jmespath.cel import TERNARY, TRUE, Cel, every, negated, relation, some
+from policyd.export.expressions.cel import TERNARY, TRUE, Cel, relation
+from policyd.importers.jmespath.cel import every, negated, some
 
 NAMES = ("a", "b", "c")
 A, B, C = map(Cel, NAMES)

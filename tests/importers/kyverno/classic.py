@@ -3,7 +3,7 @@
 from typing import Any
 
 import policyd
-from policyd.importers.kyverno.cluster_policy import convert
+from policyd.importers.all import convert
 from policyd.importers.model import Imported
 from policyd.json_types import JSON, JSONObject
 from tests.importers import converting

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 import policyd
-from policyd.importers.jmespath.cel import RELATION, Cel
-from policyd.importers.kyverno.cluster_policy import convert
+from policyd.importers.all import convert
+from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.exceptions import exceptions
 from policyd.importers.model import Refused
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSONObject
 from tests.builders import policies
 from tests.builders.objects import deployment, pod
 from tests.builders.policies import denying
@@ -39,14 +39,12 @@ def exception(
     return policies.document("kyverno.io/v2", "PolicyException", "legacy", {**named, **spec})
 
 
-def condition(block: JSON, path: str) -> Cel:
-    assert path.endswith(".conditions")
-    return Cel(str(block), RELATION)
+SCOPE = Vocabulary.request()
 
 
 def parts(*given: JSONObject) -> JSONObject:
     others = [document(each) for each in given]
-    return dict(exceptions(POLICY, RULES, others, condition).spec)
+    return exceptions(POLICY, RULES, others, SCOPE)
 
 
 def exempt(found: JSONObject, obj: JSONObject, **review: Any) -> bool:
@@ -84,7 +82,7 @@ def test_an_exception_for_all_kinds_is_one_of_the_policy(
 
 def test_an_exception_for_one_kind_from_a_rule_for_any() -> None:
     given = document(exception({"kinds": ["Pod"]}))
-    [found] = exceptions(POLICY, {"r": ["*"]}, [given], condition).spec["matchConditions"]
+    [found] = exceptions(POLICY, {"r": ["*"]}, [given], SCOPE)["matchConditions"]
     assert found["expression"] == "!(request.kind.kind in ['Pod'])"
 
 
@@ -92,7 +90,7 @@ def test_an_exception_for_one_kind_from_a_rule_for_any() -> None:
 def test_an_exception_from_a_policy_of_a_namespace_names_it(named: str, exempt: bool) -> None:
     policy = {**POLICY, "kind": "Policy", "metadata": {"name": "sample", "namespace": "team"}}
     given = document(exception({"kinds": ["*"]}, policy=named))
-    assert bool(exceptions(policy, {"r": ["Pod"]}, [given], condition).spec) is exempt
+    assert bool(exceptions(policy, {"r": ["Pod"]}, [given], SCOPE)) is exempt
 
 
 def test_users_and_groups_are_alternatives() -> None:
@@ -127,7 +125,8 @@ def test_exceptions_for_some_kinds(given: JSONObject, pods: bool, deployments: b
 
 
 def test_conditions_are_part_of_the_exception() -> None:
-    given = exception({"names": ["web"]}, conditions="object.spec.containers.size() == 1")
+    one = classic.equals("{{ length(request.object.spec.containers) }}", 1)
+    given = exception({"names": ["web"]}, conditions=one)
     found = parts(given)
     assert exempt(found, pod())
     other = {"name": "b", "image": "b:1"}

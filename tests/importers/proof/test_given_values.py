@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from policyd.importers.all import CONVERTERS
-from policyd.importers.proof.given_values import substituted
 from policyd.importers.proof.imports import ImportedBefore, ImportIndex
+from policyd.importers.proof.kyverno_tests import substituted
 from policyd.importers.proof.proving import prove, rows_of
 from policyd.importers.proof.rows import Proof
 from policyd.importers.proof.suites import suite_of

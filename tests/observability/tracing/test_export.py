@@ -88,7 +88,7 @@ def test_what_the_collector_does_not_take_is_counted() -> None:
         assert made.export.close(20) == 0
         assert made.counts == {"exported": 0, "dropped": 0, "failed": 3}
         assert sum(count for _, count in made.lost) == 3
-        assert all("the collector did not take them" in why for why, _ in made.lost)
+        assert all("the collector did not accept them" in why for why, _ in made.lost)
 
 
 def test_the_end_does_not_wait_for_a_collector_that_hangs() -> None:

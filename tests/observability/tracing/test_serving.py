@@ -200,7 +200,7 @@ def test_a_faulty_collector_changes_no_answer(
         assert request_span(receiver).parent_span_id == b""
         (line,) = (line for line in server.lines("tracing") if line["level"] == "warning")
         assert line["message"].startswith(
-            "traces are lost: the collector did not take them: Failed"
+            "traces are lost: the collector did not accept them: Failed"
         )
         assert not server.lines("defect") and not server.lines("log")
 

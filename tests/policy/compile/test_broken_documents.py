@@ -98,15 +98,12 @@ def compiled(text: str, folder: Path) -> CompiledPolicySet:
 @pytest.mark.parametrize("name", sampled(DOCUMENTS))
 def test_the_time_is_linear(name: str, tmp_path: Path) -> None:
     def seconds(count: int) -> float:
-        taken = []
-        for _ in range(3):
-            begin = process_time()
-            compiled(DOCUMENTS[name](count), tmp_path)
-            taken.append(process_time() - begin)
-        return min(taken)
+        begin = process_time()
+        compiled(DOCUMENTS[name](count), tmp_path)
+        return process_time() - begin
 
-    few = seconds(FEW)
-    assert seconds(MANY) < GROWTH * few
+    few = min(seconds(FEW) for _ in range(3))
+    assert any(seconds(MANY) < GROWTH * few for _ in range(3))
 
 
 def test_all_mistakes_are_reported_with_their_places(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 from policyd.errors import Problem
 from policyd.json_types import JSONObject
 from policyd.policy.compile.compiler import check, compile_sources
+from policyd.policy.lint.all import in_policies
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.type_check import type_check
 from policyd.policy.source.loader import load_text
@@ -129,7 +130,7 @@ def test_the_schema_of_the_kind_gives_the_hint(
     document = policy(
         matchConstraints={"resourceRules": [rule]}, validations=[{"expression": expression}]
     )
-    (found,) = list(type_check(LintRun(loaded(document))))
+    (found,) = list(in_policies(LintRun(loaded(document)), type_check))
     assert hint in found.hint
 
 

@@ -7,6 +7,7 @@ import pytest
 from policyd.json_types import JSONObject
 from policyd.policy.compile.compiler import compile_sources
 from policyd.policy.kinds.definitions import definitions
+from policyd.policy.lint.all import in_policies
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.type_check import type_check
 from tests.builders.policies import vap
@@ -66,7 +67,7 @@ def test_what_is_wrong_is_told_with_its_place(
     assert [(each.path, each.message) for each in found] == [(path, message)]
     assert found[0].line > 0 and found[0].severity == "error"
     assert definitions(sources).documents == ()
-    assert list(type_check(LintRun(sources))) == []
+    assert list(in_policies(LintRun(sources), type_check)) == []
 
 
 def test_a_schema_without_end() -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from policyd.policy.compile.checked import checked_expressions
+from policyd.policy.lint.all import in_policies
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.settled import constant
 from tests.builders.policies import policy
@@ -31,8 +32,9 @@ ROWS = [
 def test_advice(expression: str, told: str) -> None:
     variables = [{"name": "x", "expression": "2 - 1"}]
     found = list(
-        constant(
-            LintRun(loaded(policy(variables=variables, validations=[{"expression": expression}])))
+        in_policies(
+            LintRun(loaded(policy(variables=variables, validations=[{"expression": expression}]))),
+            constant,
         )
     )
     assert [each.path for each in found] == (["spec.validations[0].expression"] if told else [])
@@ -42,7 +44,7 @@ def test_advice(expression: str, told: str) -> None:
 
 def test_match_conditions_are_looked_at() -> None:
     conditions = [{"name": "a", "expression": "object.a == 1 || true"}]
-    found = list(constant(LintRun(loaded(policy(matchConditions=conditions)))))
+    found = list(in_policies(LintRun(loaded(policy(matchConditions=conditions))), constant))
     assert [each.path for each in found] == ["spec.matchConditions[0].expression"]
 
 

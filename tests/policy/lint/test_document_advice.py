@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from policyd.json_types import JSONObject
+from policyd.policy.lint.all import in_documents
 from policyd.policy.lint.document_advice import advise
 from policyd.policy.lint.run import LintRun
 from tests.builders.policies import (
@@ -132,7 +133,7 @@ ROWS: list[tuple[str, list[JSONObject], list[tuple[str, str]]]] = [
 def test_advice(documents: list[JSONObject], expected: list[tuple[str, str]]) -> None:
     sources = loaded(*documents)
     assert sources.problems == ()
-    found = list(advise(LintRun(sources, TODAY)))
+    found = list(in_documents(LintRun(sources, TODAY), advise))
     assert [(each.rule, each.path) for each in found] == expected
     assert all(each.severity == "advice" and each.line > 0 for each in found)
 
@@ -151,12 +152,16 @@ HINTS = [
 @pytest.mark.parametrize(("name", "validations", "hint"), HINTS)
 def test_an_exception_of_a_similar_name(name: str, validations: list[Any], hint: str) -> None:
     entry = {"name": name, **({"validations": validations} if validations else {})}
-    (found,) = advise(LintRun(loaded(LIMITS, policy_exception("e", entry, **OF_LEGACY)), TODAY))
+    (found,) = in_documents(
+        LintRun(loaded(LIMITS, policy_exception("e", entry, **OF_LEGACY)), TODAY), advise
+    )
     assert (found.rule, found.hint) == ("dangling-exception", hint)
 
 
 def test_a_binding_of_a_similar_name() -> None:
-    found = advise(LintRun(loaded(vap("replicas"), vap_binding(policyName="replica")), TODAY))
+    found = in_documents(
+        LintRun(loaded(vap("replicas"), vap_binding(policyName="replica")), TODAY), advise
+    )
     assert [(each.rule, each.hint) for each in found if each.rule == "dangling-binding"] == [
         ("dangling-binding", "did you mean replicas?")
     ]

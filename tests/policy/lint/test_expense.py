@@ -3,6 +3,7 @@
 import pytest
 
 from policyd.json_types import JSONObject
+from policyd.policy.lint.all import in_policies
 from policyd.policy.lint.expense import expensive
 from policyd.policy.lint.run import LintRun
 from tests.builders.policies import MUTATION, map_, policy, vap
@@ -50,7 +51,7 @@ ROWS: list[tuple[str, JSONObject, list[str]]] = [
 
 @pytest.mark.parametrize(("document", "paths"), [pytest.param(*row[1:], id=row[0]) for row in ROWS])
 def test_advice(document: JSONObject, paths: list[str]) -> None:
-    found = list(expensive(LintRun(loaded(document))))
+    found = list(in_policies(LintRun(loaded(document)), expensive))
     assert [each.path for each in found] == paths
     assert all(each.rule == "expensive-expression" and each.line > 0 for each in found)
     assert all(each.severity == "advice" and "units" in each.message for each in found)

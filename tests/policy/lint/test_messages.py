@@ -3,6 +3,7 @@
 import pytest
 
 from policyd.json_types import JSONObject
+from policyd.policy.lint.all import in_policies
 from policyd.policy.lint.messages import advise_validations
 from policyd.policy.lint.run import LintRun
 from tests.builders.policies import map_, policy, rule, vap
@@ -16,7 +17,7 @@ UPDATE = rule(operations=["UPDATE"])
 def found_in(document: JSONObject) -> list[tuple[str, str]]:
     sources = loaded(document)
     assert sources.problems == ()
-    found = advise_validations(LintRun(sources))
+    found = in_policies(LintRun(sources), advise_validations)
     assert all(each.severity == "advice" and each.line and each.hint for each in found)
     return [(each.rule, each.path) for each in found]
 

@@ -6,6 +6,7 @@ import pytest
 
 from policyd.errors import Fix, Problem
 from policyd.json_types import JSONObject
+from policyd.policy.lint.all import in_policies
 from policyd.policy.lint.overlay_values import RULE, misfitting
 from policyd.policy.lint.run import LintRun
 from policyd.policy.source.loader import load_text
@@ -28,7 +29,7 @@ def found_in(overlay: str, *rules: JSONObject) -> list[Problem]:
     indented = "".join(f"      {line}\n" for line in overlay.splitlines())
     sources = load_text(HEAD % json.dumps(rules or [PODS]) + indented)
     assert sources.problems == ()
-    found = list(misfitting(LintRun(sources)))
+    found = list(in_policies(LintRun(sources), misfitting))
     assert {(each.rule, each.severity) for each in found} <= {(RULE, "advice")}
     assert all(each.line > 8 for each in found)
     return found

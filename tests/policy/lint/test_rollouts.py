@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from policyd.json_types import JSON, JSONObject
+from policyd.policy.lint.all import in_documents
 from policyd.policy.lint.rollouts import advise_rollouts
 from policyd.policy.lint.run import LintRun
 from tests.builders.policies import (
@@ -95,6 +96,6 @@ ROWS: list[tuple[str, list[JSONObject], list[tuple[str, str]]]] = [
 def test_advice_on_rollouts(documents: list[JSONObject], expected: list[tuple[str, str]]) -> None:
     sources = loaded(*documents)
     assert sources.problems == ()
-    found = list(advise_rollouts(LintRun(sources, TODAY)))
+    found = list(in_documents(LintRun(sources, TODAY), advise_rollouts))
     assert [(each.rule, each.path) for each in found] == expected
     assert all(each.severity == "advice" and each.line > 0 for each in found)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from policyd.json_types import JSONObject
+from policyd.policy.lint.all import in_policies
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.settled import settled
 from tests.builders.objects import gadget_definition
@@ -21,7 +22,7 @@ def told(*rules: JSONObject, kind: Any = policy, **spec: Any) -> list[tuple[str,
     constraints = {"resourceRules": list(rules or (rule(),))}
     sources = loaded(kind(matchConstraints=constraints, **spec), gadget_definition())
     assert sources.problems == ()
-    found = settled(LintRun(sources))
+    found = in_policies(LintRun(sources), settled)
     assert all(each.rule == "constant-expression" and each.severity == "advice" for each in found)
     return [
         (each.path, each.message[: len("always false for the kinds")].rstrip()) for each in found
@@ -118,7 +119,7 @@ def test_what_follows_is_told() -> None:
     conditions = [{"name": "a", "expression": "object.kind == 'Pod'"}]
     validations = [{"expression": "object.kind == 'pod'"}]
     sources = loaded(policy(matchConditions=conditions, validations=validations))
-    condition, validation = settled(LintRun(sources))
+    condition, validation = in_policies(LintRun(sources), settled)
     assert condition.message.endswith("so it has no effect")
     assert condition.hint == "remove the condition, or correct it or the resourceRules"
     assert validation.message.endswith("so it denies every request")

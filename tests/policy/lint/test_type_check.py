@@ -6,6 +6,7 @@ import pytest
 
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.object_types import KindSchemas
+from policyd.policy.lint.all import in_policies
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.type_check import type_check
 from policyd.policy.lint.types.kinds import kinds_of
@@ -18,7 +19,7 @@ from tests.policy_sets import loaded
 def checked(*rules: JSONObject, **fields: Any) -> list[str]:
     """The advice on a policy with these rules, less the caret."""
     document = policy(matchConstraints={"resourceRules": list(rules)}, **fields)
-    found = list(type_check(LintRun(loaded(document, gadget_definition()))))
+    found = list(in_policies(LintRun(loaded(document, gadget_definition())), type_check))
     assert all(each.rule == "type-check" and each.severity == "advice" for each in found)
     assert all(each.line > 0 and "^" in each.excerpt for each in found)
     return [each.message for each in found]
@@ -85,7 +86,7 @@ def test_each_place_with_an_error_has_its_own_advice() -> None:
     document = policy(
         matchConstraints={"resourceRules": [PODS, DEPLOYMENTS]}, validations=validations
     )
-    found = list(type_check(LintRun(loaded(document))))
+    found = list(in_policies(LintRun(loaded(document)), type_check))
     assert [each.message for each in found] == [
         "v1 Pod, apps/v1 Deployment: undefined field 'sepc'",
         "v1 Pod, apps/v1 Deployment: undefined field 'labesl'",
@@ -306,7 +307,7 @@ def test_connections_have_their_names_in_the_request(kind: str, expression: str,
     document = policy(
         matchConstraints={"resourceRules": rules}, validations=[{"expression": expression}]
     )
-    (found,) = list(type_check(LintRun(loaded(document))))
+    (found,) = list(in_policies(LintRun(loaded(document)), type_check))
     assert hint in found.hint
 
 
@@ -351,7 +352,9 @@ def test_what_does_not_compile_is_left_to_the_compiler() -> None:
 
 def test_a_validating_admission_policy_is_checked_too() -> None:
     found = list(
-        type_check(LintRun(loaded(vap(validations=[{"expression": "object.spec.nope == 1"}]))))
+        in_policies(
+            LintRun(loaded(vap(validations=[{"expression": "object.spec.nope == 1"}]))), type_check
+        )
     )
     assert [each.path for each in found] == ["spec.validations[0].expression"]
 
@@ -370,5 +373,5 @@ def test_another_version_that_has_the_field_is_suggested(field: str, hint: str) 
     scalers = rule("horizontalpodautoscalers", group="autoscaling", version="v1")
     validations = [{"expression": f"object.spec.{field}.size() > 0", "message": "no"}]
     sources = loaded(policy(matchConstraints={"resourceRules": [scalers]}, validations=validations))
-    (found,) = list(type_check(LintRun(sources)))
+    (found,) = list(in_policies(LintRun(sources), type_check))
     assert found.hint == hint

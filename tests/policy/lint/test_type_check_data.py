@@ -3,6 +3,7 @@
 import pytest
 
 from policyd.json_types import JSONObject
+from policyd.policy.lint.all import in_policies
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.type_check import type_check
 from tests.builders.objects import gadget_definition
@@ -41,7 +42,7 @@ def test_objects_of_reads(
         variables=[{"name": "pods", "expression": "reads.pods"}],
         validations=[{"expression": expression}],
     )
-    found = list(type_check(LintRun(loaded(document, gadget_definition()))))
+    found = list(in_policies(LintRun(loaded(document, gadget_definition())), type_check))
     assert len(found) == bool(message)
     assert all(message in each.message and hint in each.hint for each in found)
 
@@ -95,6 +96,6 @@ def test_inline_params(expression: str, message: str, rules: list[JSONObject]) -
         variables=[{"name": "most", "expression": "params.max"}],
         validations=[{"expression": expression}],
     )
-    found = list(type_check(LintRun(loaded(document))))
+    found = list(in_policies(LintRun(loaded(document)), type_check))
     assert len(found) == bool(message)
     assert all(message in each.message for each in found)

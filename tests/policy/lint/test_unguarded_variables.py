@@ -4,6 +4,7 @@ is named; of a comparison with null, has() is meant.
 
 import pytest
 
+from policyd.policy.lint.all import in_policies
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.unguarded import unguarded
 from tests.builders.policies import demand, policy, variables
@@ -27,7 +28,7 @@ def test_variables_that_double_are_read_once(doubling: str) -> None:
     rows = variables(v0="dyn(object.metadata.name)", **later)
     uses = [{"expression": f"variables.v39{use}"} for use in (" && true", ".all(x, x)", ".a == 1")]
     document = policy(variables=rows, validations=uses)
-    assert list(unguarded(LintRun(loaded(document)))) == []
+    assert list(in_policies(LintRun(loaded(document)), unguarded)) == []
 
 
 def test_variables_of_variables_end() -> None:
@@ -35,7 +36,7 @@ def test_variables_of_variables_end() -> None:
     doubled = {f"v{n}": step.format(n, n - 1) for n in range(1, 40)}
     rows = variables(v0="object.spec.nodeName", **doubled)
     document = policy(variables=rows, validations=[{"expression": "variables.v39 == 'x'"}])
-    (found, *_) = list(unguarded(LintRun(loaded(document))))
+    (found, *_) = list(in_policies(LintRun(loaded(document)), unguarded))
     assert found.message.endswith("nodeName may be missing")
 
 
@@ -52,5 +53,5 @@ HINTS = {
 @pytest.mark.parametrize(("expression", "hint"), HINTS.items(), ids=HINTS)
 def test_a_comparison_with_null_asks_whether_the_field_is_there(expression: str, hint: str) -> None:
     sources = loaded(policy(validations=[demand(expression, "no")]))
-    (found,) = list(unguarded(LintRun(sources)))
+    (found,) = list(in_policies(LintRun(sources), unguarded))
     assert found.hint == hint

@@ -7,9 +7,9 @@ from click.testing import CliRunner
 
 from policyd.cel.env import Environment
 from policyd.cli.lint import command
-from policyd.policy.compile.checked import checked_expressions
+from policyd.policy.lint.all import in_documents, in_policies
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.version_needs import needed_by_policy, needs, newer
+from policyd.policy.lint.version_needs import needs, newer, newer_apis, newest_need
 from policyd.policy.source.loader import load_text
 from policyd.versions import KubernetesVersion
 
@@ -62,26 +62,27 @@ def test_what_an_expression_needs(text: str, wanted: list[tuple[str, str]]) -> N
 
 def test_what_is_newer_than_the_target_has_its_place() -> None:
     sources = load_text(POLICY, "named.yaml")
-    expressions = list(checked_expressions(sources))
-    assert list(newer(LintRun(sources, target=KubernetesVersion(1, 37)))) == []
-    found = list(newer(LintRun(sources, target=KubernetesVersion(1, 32))))
+    assert list(in_policies(LintRun(sources, target=KubernetesVersion(1, 37)), newer)) == []
+    found = list(in_policies(LintRun(sources, target=KubernetesVersion(1, 32)), newer))
     assert [(each.message, each.line, each.severity) for each in found] == [
         ("function semver() needs Kubernetes 1.33; the target is 1.32", 10, "error"),
         ("function major() needs Kubernetes 1.33; the target is 1.32", 10, "error"),
         ("function includes() needs Kubernetes 1.37; the target is 1.32", 12, "error"),
     ]
-    (need,) = needed_by_policy(expressions)
-    assert (need.document.name, str(need.version)) == ("named", "1.37")
+    (policy,) = LintRun(sources).policies
+    need = newest_need(policy)
+    assert need is not None
+    assert (policy.document.name, str(need.version)) == ("named", "1.37")
 
 
 def test_policies_that_the_api_server_of_the_target_does_not_serve() -> None:
     sources = load_text(MUTATING, "early.yaml")
-    (found,) = newer(LintRun(sources, target=KubernetesVersion(1, 33)))
+    (found,) = in_documents(LintRun(sources, target=KubernetesVersion(1, 33)), newer_apis)
     assert found.message == (
         "MutatingAdmissionPolicy v1beta1 is served since Kubernetes 1.34; the target is 1.33"
     )
     assert (found.rule, found.severity, found.line) == ("newer-policy-api", "advice", 1)
-    assert list(newer(LintRun(sources, target=KubernetesVersion(1, 34)))) == []
+    assert list(in_documents(LintRun(sources, target=KubernetesVersion(1, 34)), newer_apis)) == []
 
 
 def test_lint_reports_what_is_newer_and_what_policies_need(tmp_path: Path) -> None:

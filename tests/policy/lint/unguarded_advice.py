@@ -3,6 +3,7 @@
 from typing import Any
 
 from policyd.json_types import JSONObject
+from policyd.policy.lint.all import in_policies
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.unguarded import unguarded
 from tests.builders.objects import gadget_definition
@@ -16,7 +17,7 @@ def found_in(document: JSONObject) -> list[tuple[str, str]]:
     """Path, and what may be missing, of each advice."""
     sources = loaded(document, gadget_definition())
     assert sources.problems == ()
-    found = list(unguarded(LintRun(sources)))
+    found = list(in_policies(LintRun(sources), unguarded))
     assert all(each.severity == "advice" and each.line and "^" in each.excerpt for each in found)
     assert all(each.hint.startswith("write ") for each in found)
     return [(each.path, each.message) for each in found]

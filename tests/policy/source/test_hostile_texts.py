@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from policyd.cli import policyd
 from policyd.policy.source.json_text.surrogates import lone_surrogate
+from tests.builders.policies import demand, policy, rule
 from tests.sampling import examples, sampled
 
 DIGITS = "1" * 5000
@@ -28,24 +29,7 @@ spec:
 """
 CHECK = "  validations: [{expression: %s, message: %s}]\n"
 VARIABLES = "  variables: [%s]\n" + CHECK % ("variables.a", "m")
-OBJECT = {
-    "apiVersion": "policyd.dev/v1",
-    "kind": "Policy",
-    "metadata": {"name": "p"},
-    "spec": {
-        "matchConstraints": {
-            "resourceRules": [
-                {
-                    "apiGroups": [""],
-                    "apiVersions": ["v1"],
-                    "operations": ["CREATE", "UPDATE"],
-                    "resources": ["pods"],
-                }
-            ]
-        },
-        "validations": [{"expression": "true", "message": "@"}],
-    },
-}
+OBJECT = policy("p", rule("pods"), validations=[demand("true", "@")])
 
 
 def as_json(message: str) -> str:

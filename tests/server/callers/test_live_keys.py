@@ -100,7 +100,7 @@ Run = Callable[[Test], list[dict[str, Any]]]
 
 def test_keys_are_read_at_once(run: Run) -> None:
     async def test(made: Running) -> None:
-        assert made.keys.problem == "they were not read yet"
+        assert made.keys.problem == "not read yet"
         await made.keys.ready(made.stop)
         assert made.keys.known
         assert made.used == [FIRST]

@@ -60,7 +60,7 @@ def test_reviews_with_a_token_are_answered(server: Process) -> None:
     assert refusals(server) == {}
 
 
-EXPECTED = "expected one header Authorization"
+EXPECTED = "expected one Authorization header"
 REFUSED: list[tuple[str, dict[str, str], str]] = [
     ("missing", {}, EXPECTED),
     ("malformed", {"Authorization": "Basic YTpi"}, "expected Authorization: Bearer TOKEN"),

@@ -35,7 +35,7 @@ def test_it_needs_no_permission_for_services_where_the_namespace_is_gone(tmp_pat
     assert line["level"] == "warning"
     assert line["message"].startswith(
         "validatingwebhookconfigurations/blocks: the Service gone/svc does not exist, nor does its "
-        "namespace, and failurePolicy Fail denies what its webhooks match: CREATE/UPDATE pods"
+        "namespace, and failurePolicy Fail denies requests that its webhooks match: CREATE/UPDATE pods"
     )
     assert line["hint"].endswith("kubectl delete validatingwebhookconfigurations blocks")
     assert not server.lines("defect")

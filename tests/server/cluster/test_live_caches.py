@@ -226,7 +226,7 @@ def test_readiness_does_not_wait_for_ever(tmp_path: Path) -> None:
     with serving(tmp_path, cluster, SELECTING) as server:
         assert not ready(server)
         until(lambda: ready(server), "ten seconds")
-        assert "cannot find out the labels of namespace 'shop'" in message(server)
+        assert "cannot look up the labels of namespace 'shop'" in message(server)
 
 
 def test_the_last_state_stays_while_the_api_server_is_away(tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_the_last_state_stays_while_the_api_server_is_away(tmp_path: Path) -> No
         assert message(server) == "policy 'wants' denied request: closed"
         assert ready(server)
         (line,) = until(lambda: server.lines("cluster"), "a line of the log")
-        assert "what is known of them stays in use" in line["message"]
+        assert "the last known state stays in use" in line["message"]
         cluster.namespaces.put("shop")
         cluster.away = False
         until(lambda: allowed(server), "the API server", 60)

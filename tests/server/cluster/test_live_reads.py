@@ -106,7 +106,7 @@ def test_objects_that_take_too_much_memory_are_given_up(tmp_path: Path) -> None:
         (line,) = until(lambda: server.lines("cluster"), "a line of the log")
         assert line["message"] == (
             "cannot follow reads (policies that read these objects cannot be evaluated): they take "
-            "more memory than --max-read-bytes (1 MiB) leaves beside the other reads"
+            "more memory than --max-read-bytes (1 MiB) leaves for them next to the other reads"
         )
         cluster.ingress("b", "shop.example.com")
         until(lambda: "policy 'wants' denied request: taken" in message(server), "other reads")

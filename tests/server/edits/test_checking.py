@@ -120,7 +120,7 @@ def test_errors_in_other_sources_are_counted_and_named_in_the_log_only() -> None
     assert [each.partition(":")[0] for each in result.places] == ["configmap/hidden/s.yaml"]
     assert denial("z", result) == (
         "the policies would have 1 error with this edit of ConfigMap z:\n\n"
-        "1 error in other sources, which policyd's log names"
+        "1 error in other sources: see policyd's log"
     )
 
 

@@ -120,7 +120,7 @@ def test_what_cannot_be_known_is_refused() -> None:
         asked(Access(*(IN_ALL._replace(namespace=f"n{at}") for at in range(MOST))), *places) is None
     )
     many = asked(Access(), *places, ("p", *INGRESS, ""))
-    assert many == NotLent("an edit may add reads of 32 kinds, and this one adds 33")
+    assert many == NotLent("an edit may add reads of at most 32 kinds; this one adds 33")
 
 
 MAPS = policy_map("c", p="kind: Policy\nspec: {}")
@@ -263,5 +263,5 @@ def test_what_cannot_be_checked_may_not_add_reads(server: Process, reviews: Revi
     finally:
         del refused["list"]
     assert said["status"]["code"] == 503
-    assert "it may add reads, whose objects its author has to be allowed" in message(said)
+    assert "it may add reads of objects that its author may not list" in message(said)
     assert allowed["allowed"] is True

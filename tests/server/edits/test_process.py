@@ -66,7 +66,7 @@ def test_the_process_finds_what_is_wrong_and_asks_for_definitions() -> None:
 
 def test_an_edit_that_names_too_many_custom_resources_is_broken() -> None:
     made = policy("w", rule("widgets", group="example.org"), validations=[demand("true", "never")])
-    with pytest.raises(Broken, match="more than 100 custom resources"):
+    with pytest.raises(Broken, match="more than 100 unknown custom resources"):
         apart(policy_map("c", p=made), fetch=lambda wanted, most: None)
 
 

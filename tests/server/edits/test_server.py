@@ -94,7 +94,9 @@ def test_an_object_that_the_api_server_does_not_hold_is_refused(
     old = {**stored, "metadata": {**stored["metadata"], **claims}}
     for new in (with_keys(old, p=TEXT), None):
         said = edit(server, old, new, **fields)
-        assert said["status"]["code"] == 409 and "is not what the API server holds" in message(said)
+        assert said["status"][
+            "code"
+        ] == 409 and "differs from the one in the API server" in message(said)
 
 
 def test_an_update_without_the_former_object_is_refused(
@@ -283,7 +285,7 @@ def test_a_config_map_that_is_not_mounted_is_allowed_with_a_warning(
 ) -> None:
     said = edit(mounted, old, policy_map("team", p="kind: ["))
     assert said["allowed"] is True
-    assert "ConfigMap team is not mounted as policies of -p" in said["warnings"][0]
+    assert "ConfigMap team is not mounted in a directory of -p" in said["warnings"][0]
     assert edit(mounted, unlabelled(TEAM), unlabelled(TEAM))["allowed"] is True
 
 

@@ -40,7 +40,7 @@ class Maps:
 
 def store_of(maps: Maps, *paths: Path, **options: object) -> Store:
     loader = PolicyLoader()
-    return Store(paths, loader.load, live=maps, **options)  # type: ignore[arg-type]
+    return Store(paths, loader.load, live=[maps], **options)  # type: ignore[arg-type]
 
 
 def started(**maps: JSONObject | str) -> tuple[Maps, Store]:
@@ -75,7 +75,7 @@ class Keeper:
     def store(self, maps: Maps) -> Store:
         loader = PolicyLoader(keep=True)
         kept = LastGoodPolicies(self, loader.restore, Log(BytesIO()))
-        return Store((), loader.load, live=maps, last_good=kept)
+        return Store((), loader.load, live=[maps], last_good=kept)
 
 
 def documents(*given: JSONObject | str) -> str:

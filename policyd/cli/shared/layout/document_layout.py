@@ -32,10 +32,10 @@ class DocumentLayout:
     comments: Mapping[FieldPath, str] = field(default_factory=dict)
     compact: bool = False
 
-    def lines(self, document: JSONObject) -> Iterator[str]:
-        """Yield the lines of a document, without ``---``."""
-        yield from self._comment((), 0)
-        yield from self._fields(document, 0, ())
+    def text(self, document: JSONObject) -> str:
+        """Return the text of a document, without ``---``."""
+        lines = (*self._comment((), 0), *self._fields(document, 0, ()))
+        return "".join(f"{line}\n" for line in lines)
 
     def _fields(self, value: JSONObject, indent: int, path: FieldPath) -> Iterator[str]:
         """Yield the lines of an object that has fields."""

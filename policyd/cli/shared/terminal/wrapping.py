@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import click
 
@@ -42,10 +43,13 @@ def wrapped(text: str, width: int | None) -> str:
     if width is None:
         return text
     lines = text.split("\n")
-    following = [click.unstyle(line) for line in (*lines[1:], "")]
+    plain = [*map(click.unstyle, lines), ""]
     return "\n".join(
-        line if _is_excerpt(click.unstyle(line), after) else wrapped_line(line, width)
-        for line, after in zip(lines, following, strict=True)
+        # A caret is below what it marks.
+        line
+        if any(map(_CARET.fullmatch, pair)) or _QUOTED.match(pair[0])
+        else wrapped_line(line, width)
+        for line, pair in zip(lines, pairwise(plain), strict=True)
     )
 
 
@@ -97,11 +101,6 @@ def _rows(line: str, width: int, indent: int) -> Iterator[str]:
             yield made
             made, used, blank = word, indent + size, _is_blank(word)
     yield made
-
-
-def _is_excerpt(line: str, following: str) -> bool:
-    """Whether a line is from a source or has its caret, which is below it."""
-    return any(map(_CARET.fullmatch, (line, following))) or bool(_QUOTED.match(line))
 
 
 def _is_blank(word: str) -> bool:

@@ -32,7 +32,11 @@ def holds(found: Conditions, place: ObjectPlace, at: Field) -> str:
         if condition.whole:
             parts.append(_whole(condition.tree, here, below, condition.path))
         else:
-            parts.append(_entries(condition.tree, here, below, condition.path))
+            entries = (
+                _entry(key, value, here, below, (*condition.path, key))
+                for key, value in condition.tree.items()
+            )
+            parts.append(conjunction(*entries))
     return conjunction(*parts)
 
 
@@ -56,21 +60,12 @@ def _whole(tree: Any, place: ObjectPlace, at: Field, path: FieldPath) -> str:
         mark, name = split(key)
         below = (*path, key)
         if mark in _LISTED:
-            parts.append(_entry(key, value, place, at, below, outermost=True))
+            parts.append(_entry(key, value, place, at, below))
         else:
             if not is_exact(name):
                 raise Unsayable(below, "a key with wildcards above <(key)")
             parts.append(_whole(value, place.below(name), _member(at, name, below), below))
     return conjunction(*parts)
-
-
-def _entries(tree: Any, place: ObjectPlace, at: Field, path: FieldPath) -> str:
-    return conjunction(
-        *(
-            _entry(key, value, place, at, (*path, key), outermost=True)
-            for key, value in tree.items()
-        )
-    )
 
 
 def _entry(
@@ -80,22 +75,22 @@ def _entry(
     at: Field,
     path: FieldPath,
     *,
-    outermost: bool = False,
-    below_condition: bool = True,
+    below: bool | None = None,
 ) -> str:
-    """Return that one key of a pattern holds in the map at ``place``."""
+    """Return that one key of a pattern holds in the map at ``place``. ``below``: whether it is
+    inside a condition; None for the keys of the outermost map.
+    """
     mark, name = split(key)
     if not is_exact(name):
         raise Unsayable(path, "a condition on all keys of a form")
     here, field = place.below(name), _member(at, name, path)
     if mark is Mark.ABSENT:
         return here.unset()
-    if mark in _LISTED and not outermost:
+    if mark in _LISTED and below is not None:
         raise Unsayable(path, "a condition inside a condition")
-    below = below_condition and mark in _LISTED if outermost else below_condition
     if mark is Mark.EXISTS:
         return conjunction(here.set(), *(_one(each, here, field, path) for each in value))
-    found = check(value, here, field, path, below)
+    found = check(value, here, field, path, mark in _LISTED if below is None else below)
     if mark is Mark.IF_PRESENT:
         return f"{here.unset()} || ({found})"
     if value is None:
@@ -112,8 +107,7 @@ def check(value: Any, place: ObjectPlace, at: Field, path: FieldPath, below: boo
         if not kind.is_map or not place.native:
             raise Unsayable(path, "the schema does not say that this is a map")
         parts = [
-            _entry(key, each, place, at, (*path, key), below_condition=below)
-            for key, each in value.items()
+            _entry(key, each, place, at, (*path, key), below=below) for key, each in value.items()
         ]
         return conjunction(*parts) or "true"
     if isinstance(value, list):

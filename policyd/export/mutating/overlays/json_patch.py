@@ -124,7 +124,7 @@ class _Changes:
         if place.loops:
             raise Unsayable(node.path, "a map of an expression, in an item of a list")
         given = "result.hasValue()" if found.optional else ""
-        create = PatchStep(place, "add", "{}", conjunction(given, place.no_map()), found.text)
+        create = PatchStep(place, "add", "{}", conjunction(given, place.no("map")), found.text)
         entries = PatchStep(place, "add", "value", given, found.text, entries=found.value("result"))
         return PatchChange((create, entries), f"{found.text}.hasValue()" if given else ALWAYS)
 
@@ -149,7 +149,7 @@ class _Changes:
         ):
             return PatchChange(tuple(operations), creates)
         when = conjunction(
-            self._missing(place, place.no_map()), "" if creates == ALWAYS else creates
+            self._missing(place, place.no("map")), "" if creates == ALWAYS else creates
         )
         guard = place.loops[-1].guard if place.loops else ""
         if any(each == place.keys[: len(each)] for each in place.earlier.removed):
@@ -204,14 +204,13 @@ class _Changes:
             raise Unsayable(
                 node.path, "several values whose order or equality depends on the object"
             )
-        create = PatchStep(place, "add", "[]", place.no_list())
+        create = PatchStep(place, "add", "[]", place.no("list"))
         operations = [create]
         there = place.items(at)
         prepends = node.directive == PREPEND
         for each in reversed(items) if prepends else items:
             missing = negation(f"{each} in {there}")
-            end = place.start() if prepends else place.end()
-            operations.append(PatchStep(end, "add", each, missing))
+            operations.append(PatchStep(place.edge(start=prepends), "add", each, missing))
         if unique:
             operations += self._deduplicated(items[0], there, at, place)
         return PatchChange(tuple(operations), ALWAYS)
@@ -226,7 +225,7 @@ class _Changes:
 
     def _none(self, place: ObjectPlace) -> PatchChange:
         """Return the change by a list without items: it is made where there is none."""
-        return PatchChange((PatchStep(place, "add", "[]", place.no_list()),), ALWAYS)
+        return PatchChange((PatchStep(place, "add", "[]", place.no("list")),), ALWAYS)
 
     def _deduplicated(
         self, value: str, there: str, at: Field, place: ObjectPlace
@@ -268,7 +267,7 @@ class _Changes:
         if merged:
             if len(merged) > 1 or len(merged) < len(node.items):
                 raise Unsayable(node.path, "items found by their keys, beside other changes")
-            end = place.start() if node.directive == PREPEND else place.end()
+            end = place.edge(start=node.directive == PREPEND)
             change = self._merged_item(merged[0], keys, at, place, end)
             operations, creates = [*change.operations], change.creates
         if removals:
@@ -298,7 +297,7 @@ class _Changes:
                 PatchStep(
                     base.guarded(f"{several} && {loop.index} != {first}"), "remove", reverse=True
                 ),
-                PatchStep(place, "add", "[]", place.no_list()),
+                PatchStep(place, "add", "[]", place.no("list")),
                 PatchStep(end, "add", new, f"{count} == 0"),
             ),
             ALWAYS,

@@ -31,7 +31,8 @@ def rendered(when: str, operations: Sequence[PatchStep]) -> str:
     text = "\n+ ".join(_joined(parts)) or "[]"
     if not when:
         return text
-    return f"{_operand(when)}\n? {text}\n: []"
+    condition = f"({when})" if " ? " in when else when
+    return f"{condition}\n? {text}\n: []"
 
 
 def _joined(parts: list[str]) -> list[str]:
@@ -78,7 +79,3 @@ def _operation(operation: PatchStep) -> str:
     if operation.op == "remove":
         return f"JSONPatch{{op: 'remove', path: {path}}}"
     return f"JSONPatch{{op: '{operation.op}', path: {path}, value: {operation.value}}}"
-
-
-def _operand(text: str) -> str:
-    return f"({text})" if " ? " in text else text

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from policyd._core.schema.types import Decoding, Field
 from policyd.cel.syntax.lexer import RESERVED
@@ -121,17 +122,11 @@ class ObjectPlace:
         """Return whether the field is there and not null."""
         return self._in_map(f"{self.chain()}.orValue(null) != null")
 
-    def no_map(self) -> str:
-        """Return whether there is no map."""
+    def no(self, kind: Literal["map", "list"]) -> str:
+        """Return whether there is no map, or no list."""
         if self.native:
             return self.unset()
-        return self._or_no_map(f"type({self.chain()}.orValue(null)) != map")
-
-    def no_list(self) -> str:
-        """Return whether there is no list."""
-        if self.native:
-            return self.unset()
-        return self._or_no_map(f"type({self.chain()}.orValue(null)) != list")
+        return self._or_no_map(f"type({self.chain()}.orValue(null)) != {kind}")
 
     def _or_no_map(self, text: str) -> str:
         """Return that a test holds, or that there is no map around the field, where that is not
@@ -139,12 +134,12 @@ class ObjectPlace:
         """
         if self.native or len(self.keys) < 2:
             return text
-        return f"{self._around().no_map()} || {text}"
+        return f"{self._around().no('map')} || {text}"
 
     def _in_map(self, text: str) -> str:
         if self.native or len(self.keys) < 2:
             return text
-        return f"!({self._around().no_map()}) && {text}"
+        return f"!({self._around().no('map')}) && {text}"
 
     def _around(self) -> "ObjectPlace":
         return replace(self, keys=self.keys[:-1])
@@ -153,7 +148,7 @@ class ObjectPlace:
         """Return the items of a list; none if there is no list."""
         if self.native and at.omitted and self.keys:
             return f"{self.chain()}.orValue([])"
-        return f"({self.no_list()} ? [] : {self.value()})"
+        return f"({self.no('list')} ? [] : {self.value()})"
 
     def each(self, at: Field) -> tuple["ObjectPlace", ItemLoop]:
         """Return the place of the items of this list, and the loop over them."""
@@ -164,13 +159,9 @@ class ObjectPlace:
         place = ObjectPlace(item, self.pointer.index(index), self.native, (), (*self.loops, loop))
         return place, loop
 
-    def end(self) -> "ObjectPlace":
-        """Return the place behind the last item of this list."""
-        return replace(self, pointer=JSONPointer((*self.pointer.parts, ("/-", False))))
-
-    def start(self) -> "ObjectPlace":
-        """Return the place before the first item of this list."""
-        return replace(self, pointer=JSONPointer((*self.pointer.parts, ("/0", False))))
+    def edge(self, *, start: bool) -> "ObjectPlace":
+        """Return the place before the first item of this list, or behind the last one."""
+        return replace(self, pointer=self.pointer.key("0" if start else "-"))
 
     def guarded(self, guard: str) -> "ObjectPlace":
         """Return this place of the items for which ``guard`` holds."""
@@ -197,7 +188,7 @@ def conjunction(*parts: str) -> str:
     found = [part for part in parts if part]
     if len(found) <= 1:
         return "".join(found)
-    return " && ".join(f"({part})" if _loose(part) else part for part in found)
+    return " && ".join(f"({part})" if " || " in part or " ? " in part else part for part in found)
 
 
 def disjunction(*parts: str) -> str:
@@ -210,7 +201,3 @@ def disjunction(*parts: str) -> str:
 def negation(part: str) -> str:
     """Return that a part does not hold."""
     return f"!({part})"
-
-
-def _loose(part: str) -> bool:
-    return " || " in part or " ? " in part

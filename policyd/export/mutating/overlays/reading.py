@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from policyd._core.eval.program import Program
-from policyd.json_types import JSON, FieldPath, JSONObject
+from policyd.json_types import FieldPath, JSONObject
 from policyd.mutation.overlays.strings import pieces
 from policyd.mutation.overlays.tree import (
     Conditions,
@@ -17,7 +17,8 @@ from policyd.mutation.overlays.tree import (
     global_conditions,
 )
 from policyd.pattern import compile_pattern
-from policyd.policy.compile.expressions import Expressions, string_at
+from policyd.policy.compile.expressions import Expressions
+from policyd.policy.source.loaded_documents import string_at
 
 
 class Unsayable(Exception):
@@ -26,7 +27,6 @@ class Unsayable(Exception):
     def __init__(self, path: FieldPath, message: str) -> None:
         super().__init__(message)
         self.path = path
-        self.message = message
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,6 @@ class ReadOverlay:
     tree: Map
     guards: Conditions
     document: JSONObject
-    params: JSON
     empty: frozenset[tuple[str, ...]] = frozenset()
 
     def parts(self, node: Template) -> list[str | ExpressionSource]:
@@ -106,6 +105,4 @@ def read(
     tree = OverlayReader(compiler).read_map(value, path)
     guard = global_conditions(value)
     guards: Conditions = [((), compiler.guard(guard, path))] if guard else []
-    spec = document["spec"]
-    assert isinstance(spec, dict)
-    return ReadOverlay(tree, guards, document, spec.get("params"), empty)
+    return ReadOverlay(tree, guards, document, empty)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from policyd._core.plan.overlay import settled
 from policyd._core.schema.decode import decode
 from policyd._core.schema.types import Decoding, Field, Relation, Scalar
-from policyd.cel.types.types import Kind, Type, is_optional
+from policyd._core.values.overlay_json import without_nulls
+from policyd.cel.types.types import Kind, is_optional
 from policyd.export.expressions.literals import literal, string_literal
 from policyd.export.mutating.overlays.optionals import may_hold_more_than_json
 from policyd.export.mutating.overlays.reading import ExpressionSource, ReadOverlay, Unsayable
@@ -82,7 +82,7 @@ class Values:
         value = written_value(node)
         if self.native:
             value = decode(value, None, at, convert=True)
-        value = settled(value)
+        value = without_nulls(value)
         for each in _numbers(value):
             if isinstance(each, float) or abs(each) > _EXACT:
                 raise Unsayable(node.path, f"the number {each} is not exact in a mutation")
@@ -103,7 +103,7 @@ class Values:
         if more or isinstance(first, str):
             return None
         named = _PARAMS.fullmatch(first.text)
-        found = self._overlay.params
+        found: JSON = self._overlay.document["spec"].get("params")
         if named is None:
             return None
         for key in named[1][1:].split("."):
@@ -139,9 +139,10 @@ class Values:
                 return ComputedText(text, optional, null=True, checked="{} + ''")
             if kind.scalar == Scalar.BOOLEAN:
                 return ComputedText(text, optional, null=True, checked="{} || false")
-        if _is_map_of_strings(held) and _takes_strings(at):
+        if held.kind is Kind.MAP and held.params[1].name == "string" and _takes_strings(at):
             return ComputedText(text, optional, map=True)
-        if _is_list_of_strings(held) and _takes_list_of_strings(at):
+        atomic = kind.is_list and kind.relation == Relation.ATOMIC and _is_string(kind.item)
+        if held.kind is Kind.LIST and held.params[0].name == "string" and atomic:
             return ComputedText(text, optional)
         raise Unsayable(path, f"an expression of type {given.display()} for a field of this type")
 
@@ -177,13 +178,11 @@ class Values:
 
     def _is_open(self, source: ExpressionSource) -> bool:
         """Whether a value of type dyn may be something that JSON does not have, or an optional."""
-        spec = self._overlay.document["spec"]
-        assert isinstance(spec, dict)
         optional = is_optional(source.program.result_type)
         if may_hold_more_than_json(source.text, optional=optional):
             return True
-        variables = [str(each["expression"]) for each in spec.get("variables") or ()]
-        return any(map(may_hold_more_than_json, variables))
+        variables = self._overlay.document["spec"].get("variables") or ()
+        return any(may_hold_more_than_json(str(each["expression"])) for each in variables)
 
     def _decodes(self, at: Field, path: FieldPath) -> None:
         """Refuse a value that may not decode, if that must not end the request."""
@@ -287,22 +286,8 @@ def _numbers(value: Any) -> Iterator[int | float]:
         yield value
 
 
-def _is_map_of_strings(given: Type) -> bool:
-    return given.kind is Kind.MAP and given.params[1].name == "string"
-
-
 def _takes_strings(at: Field) -> bool:
-    extra = at.type.extra
-    return at.type.is_map and not at.type.fields and _is_string(extra)
-
-
-def _is_list_of_strings(given: Type) -> bool:
-    return given.kind is Kind.LIST and given.params[0].name == "string"
-
-
-def _takes_list_of_strings(at: Field) -> bool:
-    kind = at.type
-    return kind.is_list and kind.relation == Relation.ATOMIC and _is_string(kind.item)
+    return at.type.is_map and not at.type.fields and _is_string(at.type.extra)
 
 
 def _is_string(at: Field | None) -> bool:

@@ -5,7 +5,7 @@ is missing.
 
 from collections.abc import Sequence
 
-from policyd.importers.jmespath.functions.lists import LISTS
+from policyd.importers.jmespath.functions.lists import LISTS, MACROS
 from policyd.importers.jmespath.functions.replacing import REPLACING
 from policyd.importers.jmespath.functions.scalars import SCALARS
 from policyd.importers.jmespath.terms import CelTerm
@@ -26,7 +26,7 @@ REFUSED = dict.fromkeys(
     _CHANGING.split(), "its result changes from one evaluation to the next"
 ) | dict.fromkeys(_MISSING.split(), "CEL has no function for it")
 # How many arguments each has (None: one or more), and what makes CEL of them.
-_FUNCTIONS = {**LISTS, **SCALARS, **REPLACING}
+_FUNCTIONS = {**LISTS, **MACROS, **SCALARS, **REPLACING}
 
 
 def called(name: str, arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
@@ -42,4 +42,4 @@ def called(name: str, arguments: Sequence[CelTerm], taken: frozenset[str]) -> Ce
     wanted = count or max(len(arguments), 1)
     if len(arguments) != wanted:
         raise NotTranslatable(f"`{name}()` takes {wanted} arguments, not {len(arguments)}")
-    return function(taken, *arguments)
+    return function(taken, *arguments) if name in MACROS else function(*arguments)

@@ -1,42 +1,30 @@
 """Functions of lists and maps."""
 
-from policyd.importers.jmespath.cel import (
-    MEMBER,
-    SUM,
-    TERNARY,
-    TRUE,
-    Cel,
-    every,
-    quoted,
-    relation,
-    variable,
-)
+from functools import partial
+
+from policyd.export.expressions.cel import MEMBER, SUM, TERNARY, Cel, relation
+from policyd.importers.jmespath.cel import every, quoted, variable
 from policyd.importers.jmespath.functions.scalars import Function
 from policyd.importers.jmespath.kinds import BOOL, MAP, NUMBER, STRING, JsonKind
 from policyd.importers.jmespath.streams import CelList, Generator
-from policyd.importers.jmespath.terms import CelTerm, Either, equality, first_of, single
+from policyd.importers.jmespath.terms import CelTerm, equality, first_of, or_empty_text, single
 from policyd.importers.jmespath.values import CelValue, Constant, Count, Nulls, Ordered
 from policyd.importers.jmespath.vocabulary import NotTranslatable
 
 _NOTHING = Constant(Cel("[]"), JsonKind("list"), constant=[])
 
 
-def _length(taken: frozenset[str], whole: CelTerm) -> CelTerm:
+def _length(whole: CelTerm) -> CelTerm:
     if isinstance(whole, CelList):
-        some = whole.exists(lambda each: each.presence() or TRUE, strict=True)
+        some = whole.exists(CelValue.presence, strict=True)
         simple = whole.whole is not None
         return Count(whole.size(), NUMBER, some=None if simple else some)
-    if isinstance(whole, Either) and _is_empty_text(whole.second):
-        return _length(taken, first_of(whole.first, _NOTHING))
+    if (value := or_empty_text(whole)) is not None:  # as long as x, whatever is empty of it
+        return _length(first_of(value, _NOTHING))
     return CelValue(Cel(f"size({whole.text()})"), NUMBER)
 
 
-def _is_empty_text(term: CelTerm) -> bool:
-    # `x || ''` is as long as x, whatever is empty of it.
-    return isinstance(term, Constant) and term.constant == ""
-
-
-def _contains(taken: frozenset[str], whole: CelTerm, part: CelTerm) -> CelTerm:
+def _contains(whole: CelTerm, part: CelTerm) -> CelTerm:
     if isinstance(whole, CelList):
         inside = whole.has(part.text(SUM), strict=True)
         found = whole.exists(lambda each: equality(each, part), strict=True)
@@ -72,7 +60,7 @@ def _items(taken: frozenset[str], whole: CelTerm, *names: CelTerm) -> CelTerm:
     return CelValue(Cel(text), JsonKind("list", MAP))
 
 
-def _not_null(taken: frozenset[str], *arguments: CelTerm) -> CelTerm:
+def _not_null(*arguments: CelTerm) -> CelTerm:
     *first, last = [single(each) for each in arguments]
     if not first:
         return last
@@ -96,7 +84,7 @@ def _merge(taken: frozenset[str], whole: CelTerm, *others: CelTerm) -> CelTerm:
     return CelValue(Cel(text), MAP)
 
 
-def _sum(taken: frozenset[str], whole: CelTerm) -> CelTerm:
+def _sum(whole: CelTerm) -> CelTerm:
     if whole.kind.items.name not in ("number", "any"):
         raise NotTranslatable("`sum()` of anything but numbers has no counterpart")
     return CelValue(Cel(f"{whole.text(MEMBER)}.sum()"), NUMBER)
@@ -109,22 +97,15 @@ def _label_match(taken: frozenset[str], *both: CelTerm) -> CelTerm:
     return CelValue(Cel(f"{wanted}.all({key}, {value}, {holds})"), BOOL)
 
 
-def _most(name: str) -> Function:
-    def function(taken: frozenset[str], whole: CelTerm) -> CelTerm:
-        return CelValue(_untyped(f"{whole.text(MEMBER)}.{name}()", whole), whole.kind.items)
-
-    return function
+def _most(name: str, whole: CelTerm) -> CelTerm:
+    return CelValue(_untyped(f"{whole.text(MEMBER)}.{name}()", whole), whole.kind.items)
 
 
-def _ordered(name: str) -> Function:
-    def function(taken: frozenset[str], whole: CelTerm) -> CelTerm:
-        if whole.kind.name not in ("list", "any"):
-            raise NotTranslatable(f"`{name}()` of anything but a list has no counterpart")
-        text = _untyped(f"{whole.text(MEMBER)}.{name}()", whole)
-        needs = whole.presence()
-        return Ordered(text, whole.kind, needs=needs, name=whole.name, items=whole)
-
-    return function
+def _ordered(name: str, whole: CelTerm) -> CelTerm:
+    if whole.kind.name not in ("list", "any"):
+        raise NotTranslatable(f"`{name}()` of anything but a list has no counterpart")
+    text = _untyped(f"{whole.text(MEMBER)}.{name}()", whole)
+    return Ordered(text, whole.kind, needs=whole.presence(), name=whole.name, items=whole)
 
 
 def _untyped(text: str, whole: CelTerm) -> Cel:
@@ -136,15 +117,18 @@ def _untyped(text: str, whole: CelTerm) -> Cel:
 LISTS: dict[str, tuple[int | None, Function]] = {
     "length": (1, _length),
     "contains": (2, _contains),
+    "not_null": (None, _not_null),
+    "sum": (1, _sum),
+    "min": (1, partial(_most, "min")),
+    "max": (1, partial(_most, "max")),
+    "sort": (1, partial(_ordered, "sort")),
+    "reverse": (1, partial(_ordered, "reverse")),
+}
+# Functions that become macros: their first argument is the names of variables around them.
+MACROS: dict[str, tuple[int | None, Function]] = {
     "keys": (1, _keys),
     "values": (1, _values),
     "items": (3, _items),
-    "not_null": (None, _not_null),
     "merge": (None, _merge),
-    "sum": (1, _sum),
     "label_match": (2, _label_match),
-    "min": (1, _most("min")),
-    "max": (1, _most("max")),
-    "sort": (1, _ordered("sort")),
-    "reverse": (1, _ordered("reverse")),
 }

@@ -3,8 +3,10 @@ line. CEL finds matches, but has no function that replaces them.
 """
 
 import re
+from functools import partial
 
-from policyd.importers.jmespath.cel import MEMBER, TERNARY, Cel, quoted
+from policyd.export.expressions.cel import MEMBER, TERNARY, Cel
+from policyd.importers.jmespath.cel import quoted
 from policyd.importers.jmespath.functions.scalars import Function, as_string
 from policyd.importers.jmespath.kinds import STRING
 from policyd.importers.jmespath.terms import CelTerm
@@ -20,21 +22,16 @@ _REST = "(.*)"
 _GROUP = re.compile(r"\$(\w+|\{\w+\}|\$)")
 
 
-def _replace(*, literal: bool) -> Function:
-    def function(taken: frozenset[str], pattern: CelTerm, text: CelTerm, by: CelTerm) -> CelTerm:
-        written, new = (
-            each.constant if isinstance(each, Constant) else None for each in (pattern, by)
-        )
-        if isinstance(written, str) and isinstance(new, str):
-            pieces = [new] if literal else _GROUP.split(new)
-            found = _replaced(written, as_string(text).at(MEMBER), pieces)
-            if found is not None:
-                return CelValue(found, STRING, name=text.name)
-        raise NotTranslatable(
-            "`regex_replace_all()` of more than a beginning or an end has no counterpart"
-        )
-
-    return function
+def _replace(literal: bool, pattern: CelTerm, text: CelTerm, by: CelTerm) -> CelTerm:
+    written, new = (each.constant if isinstance(each, Constant) else None for each in (pattern, by))
+    if isinstance(written, str) and isinstance(new, str):
+        pieces = [new] if literal else _GROUP.split(new)
+        found = _replaced(written, as_string(text).at(MEMBER), pieces)
+        if found is not None:
+            return CelValue(found, STRING, name=text.name)
+    raise NotTranslatable(
+        "`regex_replace_all()` of more than a beginning or an end has no counterpart"
+    )
 
 
 def _replaced(pattern: str, text: str, pieces: list[str]) -> Cel | None:
@@ -72,6 +69,6 @@ def _groups(pattern: str) -> int | None:
 
 
 REPLACING: dict[str, tuple[int | None, Function]] = {
-    "regex_replace_all": (3, _replace(literal=False)),
-    "regex_replace_all_literal": (3, _replace(literal=True)),
+    "regex_replace_all": (3, partial(_replace, False)),
+    "regex_replace_all_literal": (3, partial(_replace, True)),
 }

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 
-from policyd.importers.jmespath.cel import (
+from policyd.export.expressions.cel import (
     AND,
     MEMBER,
     PRODUCT,
@@ -11,18 +12,16 @@ from policyd.importers.jmespath.cel import (
     SUM,
     TERNARY,
     Cel,
-    every,
-    negated,
     relation,
-    some,
 )
+from policyd.importers.jmespath.cel import every, negated, some
 from policyd.importers.jmespath.globs import globbed, pattern_of
 from policyd.importers.jmespath.kinds import BOOL, NUMBER, STRING, STRINGS, JsonKind
 from policyd.importers.jmespath.terms import CelTerm, Several
 from policyd.importers.jmespath.values import CelValue, Constant, Joined
 from policyd.importers.jmespath.vocabulary import NotTranslatable
 
-# Makes CEL of the variables of macros around a call, and of its arguments.
+# Makes CEL of the arguments of a call.
 Function = Callable[..., CelTerm]
 
 _COMPARISON = re.compile(r"(>=|<=|!=|==|>|<|=|!)?+([0-9]++[.][0-9]++[.][0-9]++[-+.0-9A-Za-z]*+)\Z")
@@ -55,14 +54,14 @@ def as_string(term: CelTerm) -> Cel:
     return Cel(f"string({term.text()})")
 
 
-def _to_string(taken: frozenset[str], whole: CelTerm) -> CelTerm:
+def _to_string(whole: CelTerm) -> CelTerm:
     if whole.may_be_missing:
         # Of null, it is the string `null`.
         whole = CelValue(Cel(whole.or_value("'null'")), whole.kind, name=whole.name)
     return CelValue(as_string(whole), STRING, name=whole.name)
 
 
-def _to_number(taken: frozenset[str], whole: CelTerm) -> CelTerm:
+def _to_number(whole: CelTerm) -> CelTerm:
     if isinstance(whole, Constant) and isinstance(whole.constant, str):
         number = whole.constant
         if number.isascii() and number.isdigit():
@@ -72,7 +71,7 @@ def _to_number(taken: frozenset[str], whole: CelTerm) -> CelTerm:
     return CelValue(Cel(f"double({whole.text()})"), NUMBER)
 
 
-def _join(taken: frozenset[str], separator: CelTerm, whole: CelTerm) -> CelTerm:
+def _join(separator: CelTerm, whole: CelTerm) -> CelTerm:
     if isinstance(whole, Several) and isinstance(separator, Constant):
         parts: list[str | Cel] = []
         for part in whole.parts:
@@ -83,24 +82,24 @@ def _join(taken: frozenset[str], separator: CelTerm, whole: CelTerm) -> CelTerm:
     return CelValue(Cel(f"{whole.text(MEMBER)}.join({separator.text()})"), STRING)
 
 
-def _trim(taken: frozenset[str], whole: CelTerm, letters: CelTerm) -> CelTerm:
+def _trim(whole: CelTerm, letters: CelTerm) -> CelTerm:
     if not isinstance(letters, Constant) or letters.constant != " ":
         raise NotTranslatable("`trim()` of anything but white space has no counterpart")
     return CelValue(Cel(f"{whole.text(MEMBER)}.trim()"), STRING)
 
 
-def _regex_match(taken: frozenset[str], pattern: CelTerm, text: CelTerm) -> CelTerm:
+def _regex_match(pattern: CelTerm, text: CelTerm) -> CelTerm:
     return CelValue(Cel(f"{as_string(text).at(MEMBER)}.matches({pattern.text()})"), BOOL)
 
 
-def _pattern_match(taken: frozenset[str], pattern: CelTerm, text: CelTerm) -> CelTerm:
+def _pattern_match(pattern: CelTerm, text: CelTerm) -> CelTerm:
     whole = as_string(text).at(MEMBER)
     if isinstance(pattern, Constant) and isinstance(pattern.constant, str):
         return CelValue(globbed(whole, pattern.constant), BOOL)
     return CelValue(Cel(f"{whole}.matches({pattern_of(pattern.text(MEMBER))})"), BOOL)
 
 
-def _semver_compare(taken: frozenset[str], version: CelTerm, wanted: CelTerm) -> CelTerm:
+def _semver_compare(version: CelTerm, wanted: CelTerm) -> CelTerm:
     if not isinstance(wanted, Constant) or not isinstance(wanted.constant, str):
         raise NotTranslatable("`semver_compare()` with a range that is data has no counterpart")
     # Such as `>=1.2.0 <2.0.0 || 3.0.0`.
@@ -122,17 +121,17 @@ def _compared_version(version: str, written: str) -> Cel:
     return relation(version, "!=" if sign.startswith("!") else "==", other)
 
 
-def _compare(taken: frozenset[str], first: CelTerm, second: CelTerm) -> CelTerm:
+def _compare(first: CelTerm, second: CelTerm) -> CelTerm:
     one, other = first.text(SUM), second.text(SUM)
     return CelValue(Cel(f"{one} == {other} ? 0 : ({one} < {other} ? -1 : 1)", TERNARY), NUMBER)
 
 
-def _equal_fold(taken: frozenset[str], *both: CelTerm) -> CelTerm:
+def _equal_fold(*both: CelTerm) -> CelTerm:
     one, other = (f"{each.text(MEMBER)}.lowerAscii()" for each in both)
     return CelValue(relation(one, "==", other), BOOL)
 
 
-def _divided(taken: frozenset[str], one: CelTerm, other: CelTerm) -> CelTerm:
+def _divided(one: CelTerm, other: CelTerm) -> CelTerm:
     if one.kind == NUMBER and other.kind == NUMBER:
         return CelValue(Cel(f"double({one.text()}) / double({other.text()})", PRODUCT), NUMBER)
     if one.kind.name in ("string", "any") and other.kind.name in ("string", "any"):
@@ -141,73 +140,69 @@ def _divided(taken: frozenset[str], one: CelTerm, other: CelTerm) -> CelTerm:
     raise NotTranslatable("`divide()` of a number and a quantity has no counterpart")
 
 
-def _numbers(sign: str, level: int) -> Function:
+def _numbers(sign: str, level: int, one: CelTerm, other: CelTerm) -> CelTerm:
     """Return arithmetic of Kyverno (kyverno/kyverno pkg/engine/jmespath/arithmetic.go)."""
-
-    def function(taken: frozenset[str], one: CelTerm, other: CelTerm) -> CelTerm:
-        if one.kind != NUMBER or other.kind != NUMBER:
-            raise NotTranslatable("arithmetic on anything but numbers has no counterpart")
-        return CelValue(Cel(f"{one.text(level)} {sign} {other.text(level + 1)}", level), NUMBER)
-
-    return function
+    if one.kind != NUMBER or other.kind != NUMBER:
+        raise NotTranslatable("arithmetic on anything but numbers has no counterpart")
+    return CelValue(Cel(f"{one.text(level)} {sign} {other.text(level + 1)}", level), NUMBER)
 
 
-def _method(name: str, kind: JsonKind) -> Function:
-    def function(taken: frozenset[str], whole: CelTerm, *others: CelTerm) -> CelTerm:
-        text = f"{whole.text(MEMBER)}.{name}({', '.join(each.text() for each in others)})"
-        return CelValue(Cel(text), kind, name=whole.name)
-
-    return function
+def _method(name: str, kind: JsonKind, whole: CelTerm, *others: CelTerm) -> CelTerm:
+    text = f"{whole.text(MEMBER)}.{name}({', '.join(each.text() for each in others)})"
+    return CelValue(Cel(text), kind, name=whole.name)
 
 
-def _written(template: str, kind: JsonKind, level: int = MEMBER) -> Function:
-    """Return a function whose CEL is a template: ``{0}`` is the first argument, and ``{it}`` the
-    same where it is the target of a method.
+def _written(template: str, kind: JsonKind, level: int, *arguments: CelTerm) -> CelTerm:
+    """Return CEL by a template: ``{0}`` is the first argument, and ``{it}`` the same where it is
+    the target of a method.
     """
-
-    def function(taken: frozenset[str], *arguments: CelTerm) -> CelTerm:
-        texts = [each.text() for each in arguments]
-        text = template.format(*texts, it=arguments[0].text(MEMBER))
-        return CelValue(Cel(text, level), kind)
-
-    return function
+    texts = [each.text() for each in arguments]
+    text = template.format(*texts, it=arguments[0].text(MEMBER))
+    return CelValue(Cel(text, level), kind)
 
 
 SCALARS: dict[str, tuple[int | None, Function]] = {
     "to_string": (1, _to_string),
     "to_number": (1, _to_number),
     "join": (2, _join),
-    "split": (2, _method("split", STRINGS)),
-    "to_upper": (1, _method("upperAscii", STRING)),
-    "to_lower": (1, _method("lowerAscii", STRING)),
+    "split": (2, partial(_method, "split", STRINGS)),
+    "to_upper": (1, partial(_method, "upperAscii", STRING)),
+    "to_lower": (1, partial(_method, "lowerAscii", STRING)),
     "trim": (2, _trim),
     "trim_prefix": (
         2,
-        _written("{it}.startsWith({1}) ? {it}.substring(size({1})) : {it}", STRING, TERNARY),
+        partial(
+            _written, "{it}.startsWith({1}) ? {it}.substring(size({1})) : {it}", STRING, TERNARY
+        ),
     ),
-    "starts_with": (2, _method("startsWith", BOOL)),
-    "ends_with": (2, _method("endsWith", BOOL)),
-    "replace": (4, _method("replace", STRING)),
-    "replace_all": (3, _method("replace", STRING)),
+    "starts_with": (2, partial(_method, "startsWith", BOOL)),
+    "ends_with": (2, partial(_method, "endsWith", BOOL)),
+    "replace": (4, partial(_method, "replace", STRING)),
+    "replace_all": (3, partial(_method, "replace", STRING)),
     "regex_match": (2, _regex_match),
     "pattern_match": (2, _pattern_match),
     "semver_compare": (2, _semver_compare),
-    "to_boolean": (1, _written("bool({it}.lowerAscii())", BOOL)),
-    "time_before": (2, _written("timestamp({0}) < timestamp({1})", BOOL, RELATION)),
-    "time_after": (2, _written("timestamp({0}) > timestamp({1})", BOOL, RELATION)),
+    "to_boolean": (1, partial(_written, "bool({it}.lowerAscii())", BOOL, MEMBER)),
+    "time_before": (2, partial(_written, "timestamp({0}) < timestamp({1})", BOOL, RELATION)),
+    "time_after": (2, partial(_written, "timestamp({0}) > timestamp({1})", BOOL, RELATION)),
     "time_between": (
         3,
-        _written("timestamp({0}) > timestamp({1}) && timestamp({0}) < timestamp({2})", BOOL, AND),
+        partial(
+            _written,
+            "timestamp({0}) > timestamp({1}) && timestamp({0}) < timestamp({2})",
+            BOOL,
+            AND,
+        ),
     ),
     "truncate": (
         2,
-        _written("size({it}) > {1} ? {it}.substring(0, {1}) : {it}", STRING, TERNARY),
+        partial(_written, "size({it}) > {1} ? {it}.substring(0, {1}) : {it}", STRING, TERNARY),
     ),
     "compare": (2, _compare),
     "equal_fold": (2, _equal_fold),
-    "add": (2, _numbers("+", SUM)),
-    "subtract": (2, _numbers("-", SUM)),
-    "multiply": (2, _numbers("*", PRODUCT)),
+    "add": (2, partial(_numbers, "+", SUM)),
+    "subtract": (2, partial(_numbers, "-", SUM)),
+    "multiply": (2, partial(_numbers, "*", PRODUCT)),
     "divide": (2, _divided),
-    "modulo": (2, _numbers("%", PRODUCT)),
+    "modulo": (2, partial(_numbers, "%", PRODUCT)),
 }

@@ -6,7 +6,7 @@ The author's source stays as it is; what is replaced is a whole call with what f
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from policyd.importers.expressions.brackets import arguments, closing, end_of, tokens_of
+from policyd.export.expressions.brackets import arguments, closing, end_of, tokens_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,28 +40,6 @@ def calls_of(text: str, names: frozenset[str]) -> Iterator[SourceCall]:
         given = tuple(arguments(text, tokens[opening : end + 1]))
         ends = (end_of(tokens[last]), end_of(tokens[end]))
         yield SourceCall(name, given, field, token.pos, *ends)
-
-
-@dataclass(frozen=True, slots=True)
-class MethodCall:
-    """``.name(…)``: its place, and the place of its opening parenthesis, which names it in a
-    tree.
-    """
-
-    start: int
-    end: int
-    opening: int
-
-
-def method_calls(text: str, name: str) -> Iterator[MethodCall]:
-    """Yield the calls of a method from left to right."""
-    tokens = tokens_of(text)
-    texts = [token.text for token in tokens]
-    for index in range(len(tokens) - 2):
-        if texts[index : index + 3] == [".", name, "("]:
-            end = closing(tokens, index + 2)
-            if end is not None:
-                yield MethodCall(tokens[index].pos, end_of(tokens[end]), tokens[index + 2].pos)
 
 
 def _name(texts: list[str], index: int) -> tuple[str, int]:

@@ -26,7 +26,7 @@ from policyd.importers.fields import (
 from policyd.importers.kyverno.cel.libraries import parsed
 from policyd.importers.kyverno.cel.rewriting import Rewriting
 from policyd.importers.kyverno.cel.validations import condition_name
-from policyd.importers.model import ImportRemark, Refused
+from policyd.importers.model import ImportNotes, Refused
 from policyd.json_types import JSONObject
 from policyd.policy.source.loaded_documents import Document
 
@@ -46,19 +46,19 @@ _ALLOWED = {"images": "allowedImages", "allowedValues": "allowedValues"}
 class CelExceptions:
     """``exceptions`` and ``conditions`` of a Policy, and the ``variables`` for what is allowed."""
 
+    notes: ImportNotes
     exceptions: list[JSONObject] = field(default_factory=list)
     conditions: list[JSONObject] = field(default_factory=list)
     variables: list[JSONObject] = field(default_factory=list)
-    remarks: list[ImportRemark] = field(default_factory=list)
 
 
 def exceptions_for(
-    policy: Document, others: Sequence[Document], rewriting: Rewriting
+    policy: Document, others: Sequence[Document], rewriting: Rewriting, notes: ImportNotes
 ) -> tuple[CelExceptions, Rewriting]:
     """Return the exceptions from a policy, and the rewriting of its expressions, which may read
     what they allow. Raises Refused.
     """
-    found = CelExceptions()
+    found = CelExceptions(notes)
     allowed: dict[str, list[str]] = {name: [] for name in _ALLOWED.values()}
     for document in _naming(policy, others):
         spec = object_at(document.raw, "spec", "")
@@ -124,7 +124,7 @@ def _add(
     if expires:
         one["until"] = expires[:10]
         text = f"it expires at the end of {expires[:10]}, in UTC, and not at {expires}"
-        found.remarks.append(ImportRemark(f"{path}.expiresAt", text))
+        found.notes.remark(f"{path}.expiresAt", text)
     found.exceptions.append(one)
 
 

@@ -58,7 +58,7 @@ def require_known(text: str, path: str) -> None:
     """Raise Refused, with its name, for what only the CEL of Kyverno has."""
     root = parsed(text, path)
     with refusing(path, Untranslatable):
-        uses = occurrences(text, frozenset((*_LIBRARIES, *_VARIABLES)), NEWEST)
+        uses = occurrences(text, frozenset((*_LIBRARIES, *_VARIABLES)))
     for use in uses:
         if use.name in _VARIABLES:
             raise Refused(path, f"the variable {use.name} of Kyverno {_VARIABLES[use.name]}")

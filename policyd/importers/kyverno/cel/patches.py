@@ -12,8 +12,8 @@ from policyd.cel.syntax.recursion import nodes, terms_of
 from policyd.export.expressions.occurrences import occurrences
 from policyd.importers.fields import enclosed
 from policyd.importers.kyverno.cel.libraries import parsed
+from policyd.importers.policies import json_patch
 from policyd.json_types import JSONObject
-from policyd.versions import NEWEST
 
 _OBJECT = frozenset(("object",))
 _VARIABLES = frozenset(("variables",))
@@ -36,7 +36,7 @@ def joined_patches(
         root = parsed(before, "") if before and text else None
         added = list(_emptied(root)) if root is not None else []
         both = f"{enclosed(before)}\n+ {enclosed(text)}"
-        whole = {"patchType": "JSONPatch", "jsonPatch": {"expression": both}}
+        whole = json_patch(both)
         if added and not _meets(added, _reads(text, variables, frozenset())):
             found[-1] = whole
         elif root is not None and len(added) == sum(map(_is_patch, nodes(root))) > 0:
@@ -76,11 +76,11 @@ def _reads(text: str, variables: Mapping[str, str], seen: frozenset[str]) -> Ite
     """
     if not text:
         return
-    for use in occurrences(text, _OBJECT, NEWEST):
+    for use in occurrences(text, _OBJECT):
         keys = [access.key for access in use.accesses]
         known = keys.index(None) if None in keys else len(keys)
         yield tuple(str(key) for key in keys[:known])
-    for use in occurrences(text, _VARIABLES, NEWEST):
+    for use in occurrences(text, _VARIABLES):
         name = use.accesses[0].key if use.accesses else None
         if name is None:
             yield ()

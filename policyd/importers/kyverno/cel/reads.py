@@ -12,10 +12,9 @@ from policyd.export.expressions.rewriting import free_name
 from policyd.importers.fields import enclosed
 from policyd.importers.jmespath.cel import quoted
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
-from policyd.importers.kyverno.api_calls import ListAnswer
+from policyd.importers.kyverno.api_calls import ListAnswer, cached
 from policyd.importers.kyverno.cel.calls import SourceCall
 from policyd.importers.kyverno.cel.libraries import parsed
-from policyd.importers.kyverno.global_context import cached
 from policyd.importers.model import Refused
 from policyd.importers.reads import PolicyReads, ReadKind, ReadPlace, Unreadable
 
@@ -60,11 +59,11 @@ def read_by(call: SourceCall, reads: PolicyReads, variables: Mapping[str, str]) 
     if call.name in GETS:
         if kind.namespaced and place == ReadPlace():
             raise Unreadable(f"{resource} are in a namespace, which is not named")
-        whole, key = reads.by_name(kind, place, _operand(given[3]) if place.data else given[3])
+        whole, key = reads.by_name(kind, place, operand(given[3]) if place.data else given[3])
         return f"{whole}[?{key}][?0].orValue(null)"
     whole = reads.objects(kind, place, everywhere=True)
     if len(given) > wanted:
-        labels = _operand(given[3])
+        labels = operand(given[3])
         used = [token.text for token in tokenize(labels)[0]]  # such as variables of macros around
         each, label = (free_name(name, used) for name in ("each", "label"))
         test = f"{each}.metadata.?labels[?{label}].orValue(null) == {labels}[{label}]"
@@ -78,10 +77,11 @@ def _place(kind: ReadKind, namespace: str) -> ReadPlace:
     if namespace in OWN_NAMESPACE:
         return ReadPlace(own=True)
     written = literal_of(namespace)
-    return ReadPlace(data=_operand(namespace)) if written is None else ReadPlace(written)
+    return ReadPlace(data=operand(namespace)) if written is None else ReadPlace(written)
 
 
-def _operand(text: str) -> str:
+def operand(text: str) -> str:
+    """Return an argument as an operand, or as the target of a method."""
     return text if all(part.isidentifier() for part in text.split(".")) else enclosed(text)
 
 

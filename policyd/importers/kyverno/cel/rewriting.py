@@ -10,14 +10,15 @@ from dataclasses import dataclass, field, replace
 from policyd.cel.syntax.ast import Call, Expr, Ident, Select
 from policyd.cel.syntax.recursion import nodes
 from policyd.errors import CelSyntaxError
+from policyd.export.expressions.brackets import closing, end_of, tokens_of
 from policyd.export.expressions.occurrences import (
     Occurrence,
     Untranslatable,
-    occurrences,
+    replaced,
     spliced,
 )
 from policyd.importers.fields import enclosed, tidy
-from policyd.importers.kyverno.cel.calls import SourceCall, calls_of, method_calls
+from policyd.importers.kyverno.cel.calls import SourceCall, calls_of
 from policyd.importers.kyverno.cel.libraries import parsed, require_known
 from policyd.importers.kyverno.cel.reads import (
     CACHED,
@@ -25,6 +26,7 @@ from policyd.importers.kyverno.cel.reads import (
     LISTS,
     OWN_NAMESPACE,
     literal_of,
+    operand,
     read_by,
 )
 from policyd.importers.model import Refused, refusing
@@ -33,7 +35,6 @@ from policyd.json_types import JSON, JSONObject, strings_in
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.plural import plural
 from policyd.policy.source.yaml_edit.edits import TextEdit
-from policyd.versions import NEWEST
 
 _SERVICE_ACCOUNT = frozenset(("parseServiceAccount", "user.parseServiceAccount"))
 _IMAGE = frozenset(("image", "parseImageReference", "ParseImageRef"))
@@ -94,7 +95,7 @@ class Rewriting:
         parsed(text, path)
         try:
             text = self._calls(text)
-            text = spliced(text, self._names(text))
+            text = replaced(text, _NAMES, self._named)
             text = without_idle_defaults(text)
         except (Untranslatable, Unreadable, CelSyntaxError) as error:
             raise Refused(path, str(error)) from None
@@ -111,20 +112,19 @@ class Rewriting:
         """
         text = self.rewritten(text, path)
         with refusing(path, Untranslatable):
-            uses = occurrences(text, frozenset(("variables",)), NEWEST)
-            return spliced(text, [self._inlined(use, path) for use in uses])
+            return replaced(text, frozenset(("variables",)), lambda use: self._inlined(use, path))
 
     def with_variable(self, name: str, expression: str) -> "Rewriting":
         """Return the rewriting of expressions after this variable."""
         return replace(self, variables={**self.variables, name: expression})
 
-    def _inlined(self, use: Occurrence, path: str) -> TextEdit:
+    def _inlined(self, use: Occurrence, path: str) -> Iterator[TextEdit]:
         access = use.accesses[0] if use.accesses else None
         if access is None or access.span is None or access.key not in self.variables:
             raise Refused(path, "matchConditions can read variables by variables.NAME only")
         held = self.variables[access.key or ""]
         nested = Rewriting(variables=self.variables).without_variables(held, path)
-        return TextEdit(use.start, access.span[1], enclosed(nested))
+        yield TextEdit(use.start, access.span[1], enclosed(nested))
 
     def _calls(self, text: str) -> str:
         """Replace calls one by one: one may be the argument of another."""
@@ -145,7 +145,7 @@ class Rewriting:
             return self._read(call, rest)
         if len(call.arguments) != 1:
             return None
-        argument = _operand(call.arguments[0])
+        argument = operand(call.arguments[0])
         if call.name in _IMAGE:
             form = _IMAGE_FIELDS.get(call.field)
             return None if form is None else form.format(argument)
@@ -166,14 +166,13 @@ class Rewriting:
             return f"{said}{rest}"
         return said if rest == ".items" else f"{{'items': {said}}}{rest}"
 
-    def _names(self, text: str) -> Iterator[TextEdit]:
-        for use in occurrences(text, _NAMES, NEWEST):
-            access = use.accesses[0] if use.accesses else None
-            if access is None or access.span is None or access.key is None:
-                continue
-            meanings = self.allowed if use.name == "exceptions" else _IMAGES if self.pods else {}
-            if access.key in meanings:
-                yield TextEdit(use.start, access.span[1], meanings[access.key])
+    def _named(self, use: Occurrence) -> Iterator[TextEdit]:
+        access = use.accesses[0] if use.accesses else None
+        if access is None or access.span is None or access.key is None:
+            return
+        meanings = self.allowed if use.name == "exceptions" else _IMAGES if self.pods else {}
+        if access.key in meanings:
+            yield TextEdit(use.start, access.span[1], meanings[access.key])
 
 
 def _compared(text: str, call: SourceCall) -> tuple[str, int] | None:
@@ -187,7 +186,7 @@ def _compared(text: str, call: SourceCall) -> tuple[str, int] | None:
     sign, quote, registry = found.groups()
     if len(call.arguments) != 1 or registry.endswith("docker.io"):
         return None
-    test = f"{_operand(call.arguments[0])}.startsWith({quote}{registry}/{quote})"
+    test = f"{operand(call.arguments[0])}.startsWith({quote}{registry}/{quote})"
     return f"!{test}" if sign == "!=" else test, found.end()
 
 
@@ -207,8 +206,13 @@ def without_idle_defaults(text: str) -> str:
         and node.target is not None
         and _is_plain(node.target)
     }
-    defaults = [call for call in method_calls(text, "orValue") if call.opening in idle]
-    return spliced(text, [TextEdit(call.start, call.end, "") for call in defaults])
+    tokens = tokens_of(text)
+    defaults = [
+        TextEdit(tokens[index - 2].pos, end_of(tokens[end]), "")
+        for index, token in enumerate(tokens)  # a call is where its parenthesis opens
+        if token.pos in idle and (end := closing(tokens, index)) is not None
+    ]
+    return spliced(text, defaults)
 
 
 def _is_plain(node: Expr) -> bool:
@@ -258,9 +262,3 @@ def params_in(value: JSON) -> list[JSONObject]:
             if param is not None and param not in found:
                 found.append(param)
     return found
-
-
-def _operand(argument: str) -> str:
-    """Return an argument as the target of a method."""
-    plain = all(part.isidentifier() for part in argument.split("."))
-    return argument if plain else f"({argument})"

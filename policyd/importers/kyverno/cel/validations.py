@@ -12,11 +12,9 @@ from policyd.export.expressions.occurrences import occurrences
 from policyd.export.expressions.rewriting import free_name
 from policyd.importers.fields import conjunction, enclosed, items, object_at, one_line
 from policyd.importers.kyverno.cel.rewriting import Rewriting, params_in
-from policyd.importers.kyverno.rule_parts import RuleParts
-from policyd.importers.model import ImportRemark, Refused
+from policyd.importers.model import ImportNotes, Refused
 from policyd.importers.reads import PolicyReads
 from policyd.json_types import JSONObject
-from policyd.versions import NEWEST
 
 _VALIDATION = frozenset(
     ("expression", "message", "messageExpression", "reason", "name", "identifier")
@@ -60,7 +58,7 @@ def conditions(holder: JSONObject, name: str, path: str, rewriting: Rewriting) -
     late: list[str] = []
     for each, here in items(holder, name, path, ("name", "expression")):
         text = rewriting.without_variables(str(each.get("expression", "")), f"{here}.expression")
-        if occurrences(text, frozenset(("namespaceObject",)), NEWEST):
+        if occurrences(text, frozenset(("namespaceObject",))):
             late.append(text)
             continue
         wanted = condition_name(str(each.get("name", "")))
@@ -106,13 +104,18 @@ def condition_name(given: str) -> str:
 
 
 def validations(
-    holder: JSONObject, name: str, path: str, rewriting: Rewriting, fallback: str = ""
-) -> tuple[list[JSONObject], list[ImportRemark]]:
+    holder: JSONObject,
+    name: str,
+    path: str,
+    rewriting: Rewriting,
+    notes: ImportNotes,
+    *,
+    fallback: str = "",
+) -> list[JSONObject]:
     """Return the validations in a field of ``holder``, which is at ``path``. ``fallback`` is the
     message of validations without one.
     """
     found: list[JSONObject] = []
-    remarks: list[ImportRemark] = []
     for each, here in items(holder, name, path, _VALIDATION):
         one: JSONObject = {}
         if own := each.get("name") or each.get("identifier"):
@@ -123,9 +126,7 @@ def validations(
         if message:
             one["message"] = one_line(message)
         if "\n" in message:
-            remarks.append(
-                ImportRemark(f"{here}.message", "the line breaks of the message became spaces")
-            )
+            notes.remark(f"{here}.message", "the line breaks of the message became spaces")
         if computed:
             one["messageExpression"] = rewriting.field(each, "messageExpression", here)
         reason = each.get("reason")
@@ -134,9 +135,9 @@ def validations(
         elif reason is not None:
             one["reason"] = "Forbidden"
             text = f"the reason {reason} became Forbidden: a webhook cannot answer with {reason}"
-            remarks.append(ImportRemark(f"{here}.reason", text))
+            notes.remark(f"{here}.reason", text)
         found.append(one)
-    return found, remarks
+    return found
 
 
 def audit_annotations(spec: JSONObject, path: str, rewriting: Rewriting) -> list[JSONObject]:
@@ -160,7 +161,7 @@ _FIELDS = (
 )
 
 
-def parts(rule: JSONObject, path: str, reads: PolicyReads) -> RuleParts:
+def parts(rule: JSONObject, path: str, reads: PolicyReads, notes: ImportNotes) -> JSONObject:
     """Return what the CEL of a rule at ``path`` contributes to a Policy: matchConditions of its
     ``celPreconditions``, variables, validations, auditAnnotations, paramKind and paramRef.
 
@@ -179,7 +180,7 @@ def parts(rule: JSONObject, path: str, reads: PolicyReads) -> RuleParts:
     rewriting = Rewriting(param=spec if params else {}, reads=reads)
     variables, rewriting = bound_variables(cel, here, rewriting)
     message = str(validate.get("message") or "")
-    checks, remarks = validations(cel, "expressions", here, rewriting, fallback=message)
+    checks = validations(cel, "expressions", here, rewriting, notes, fallback=message)
     annotations = cel.get("auditAnnotations")
     held = conditions(rule, "celPreconditions", path, rewriting)
     checks, variables = guarded(checks, variables, held, more=bool(annotations))
@@ -191,4 +192,4 @@ def parts(rule: JSONObject, path: str, reads: PolicyReads) -> RuleParts:
     }
     if not checks and not annotations:
         raise Refused(here, "there is neither an expression nor an audit annotation")
-    return RuleParts({field: value for field, value in spec.items() if value}, tuple(remarks))
+    return {field: value for field, value in spec.items() if value}

@@ -33,8 +33,7 @@ def controllers(policy: JSONObject) -> tuple[str, ...]:
     """Return the kinds of controllers that the rules for Pods of a policy are extended to."""
     if not _possible(policy):
         return ()
-    annotations = (policy.get("metadata") or {}).get("annotations") or {}
-    given = str(annotations.get(ANNOTATION, "all"))
+    given = policy["metadata"].get("annotations", {}).get(ANNOTATION, "all")
     wanted = {*given.split(",")} - {"CronJob"}
     # Kyverno looks for these two in the whole string.
     crons = "CronJob" in given or "all" in given
@@ -58,46 +57,40 @@ def is_extended(rule: JSONObject) -> bool:
     """Return whether a rule matches Pods, and does not exclude other kinds only. To Kyverno, kinds
     such as ``Pod/exec`` are Pods here.
     """
-    excluded = [kind for each, _ in descriptions(rule.get("exclude")) for kind in _kinds(each)]
-    matched = [kind for each, _ in descriptions(rule.get("match")) for kind in _kinds(each)]
-    named = not str(rule.get("name", "")).startswith(GENERATED)
+    matched, excluded = (
+        [kind for each, _ in descriptions(rule, name) for kind in _kinds(each)]
+        for name in ("match", "exclude")
+    )
+    named = not rule.get("name", "").startswith(GENERATED)
     return named and "Pod" in matched and (not excluded or "Pod" in excluded)
 
 
 def only_subresources(rule: JSONObject) -> bool:
     """Return whether all that a rule matches of Pods are their subresources."""
-    kinds = [
-        selected(str(kind))
-        for each, _ in descriptions(rule.get("match"))
-        for kind in each.get("kinds") or ()
-    ]
-    return all(each.subresource for each in kinds if each.kind == "Pod")
+    named = (kind for each, _ in descriptions(rule, "match") for kind in each.get("kinds", ()))
+    return all(each.subresource for each in map(selected, named) if each.kind == "Pod")
 
 
 def _possible(policy: JSONObject) -> bool:
     needed = False
-    for rule in (policy.get("spec") or {}).get("rules") or ():
-        mutation = rule.get("mutate") or {}
-        patches = [mutation, *(mutation.get("foreach") or ())]
+    for rule in policy["spec"]["rules"]:
+        mutation = rule.get("mutate", {})
+        patches = [mutation, *mutation.get("foreach", ())]
         if rule.get("generate") or any(each.get("patchesJson6902") for each in patches):
             return False
-        for block in (rule.get("match"), rule.get("exclude")):
-            for each, _ in descriptions(block):
-                kinds = _kinds(each)
-                if each.get("name") or each.get("names"):
-                    return False
-                if any(each.get(name) is not None for name in ("selector", "annotations")):
-                    return False
-                if len(kinds) > 1 and "Pod" in kinds:
-                    return False
-                # As written: `v1/Pod` and `Pod/exec` alone extend nothing.
-                written = each.get("kinds") or ()
-                needed = needed or any(kind in ("Pod", *CONTROLLERS) for kind in written)
+        for each, _ in (*descriptions(rule, "match"), *descriptions(rule, "exclude")):
+            if each.get("name") or each.get("names") or {"selector", "annotations"} & each.keys():
+                return False
+            kinds = _kinds(each)
+            if len(kinds) > 1 and "Pod" in kinds:
+                return False
+            # As written: `v1/Pod` and `Pod/exec` alone extend nothing.
+            needed = needed or not {"Pod", *CONTROLLERS}.isdisjoint(each.get("kinds", ()))
     return needed
 
 
 def _kinds(description: JSONObject) -> list[str]:
-    return [selected(str(each)).kind for each in description.get("kinds") or ()]
+    return [selected(each).kind for each in description.get("kinds", ())]
 
 
 # Written so that Kyverno does not put the path of the template in; kind and apiVersion have none.
@@ -108,7 +101,7 @@ _JOB = ("spec", "jobTemplate", "spec", "template")
 
 def reads_controller(rule: JSONObject) -> bool:
     """Return whether what a rule checks depends on more than the Pod; messages do not count."""
-    validate = rule.get("validate") or {}
+    validate = rule.get("validate", {})
     checked = {name: value for name, value in validate.items() if name != "message"}
     if not checked or "cel" in checked or "podSecurity" in checked:
         return False
@@ -118,7 +111,7 @@ def reads_controller(rule: JSONObject) -> bool:
 
 def expanded(rule: JSONObject, controllers: Sequence[str]) -> list[tuple[str, JSONObject]]:
     """Return the rule for Pods and those for controllers, each with a suffix for its Policy."""
-    name = str(rule.get("name", ""))
+    name = rule.get("name", "")
     result = [("pods", rule)]
     others = [each for each in controllers if each != "CronJob"]
     if others:
@@ -137,10 +130,9 @@ def _rule(
         for part in ("spec", "metadata"):
             text = text.replace(f"{root}.{part}", f"{root}.{'.'.join(template)}.{part}")
     made: dict[str, Any] = {**json.loads(text), "name": name}
-    for block in (made.get("match"), made.get("exclude")):
-        for each, _ in descriptions(block):
-            if each.get("kinds") == ["Pod"]:
-                each["kinds"] = list(kinds)
+    for each, _ in (*descriptions(made, "match"), *descriptions(made, "exclude")):
+        if each.get("kinds") == ["Pod"]:
+            each["kinds"] = list(kinds)
     validate = made["validate"]
     if "pattern" in validate:
         validate["pattern"] = _nested(validate["pattern"], template)

@@ -4,20 +4,12 @@ Kyverno compares the new object and, if it does not fit, the old one (pkg/engine
 ``matches``).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from policyd.importers.jmespath.cel import (
-    TRUE,
-    Cel,
-    every,
-    negated,
-    quoted,
-    relation,
-    some,
-)
+from policyd.export.expressions.cel import TRUE, Cel, relation
+from policyd.importers.jmespath.cel import every, negated, quoted, some
 from policyd.importers.jmespath.globs import among, globbed, has_wildcards
-from policyd.importers.model import Refused
+from policyd.importers.model import ImportNotes, Refused
 from policyd.json_types import JSON, JSONObject
 
 _OPPOSITES = {"In": "NotIn", "NotIn": "In", "Exists": "DoesNotExist", "DoesNotExist": "Exists"}
@@ -44,7 +36,6 @@ class Filter:
     labels: tuple[JSONObject, ...] | None
     labelled: Cel
     namespace_labels: tuple[JSONObject, ...]
-    by_role: bool
 
     @property
     def only_kinds(self) -> bool:
@@ -75,7 +66,9 @@ def _some_object(test: Cel) -> Cel:
     return Cel(f"[object, oldObject].exists(o, {found.text})")
 
 
-def read(entry: JSONObject, path: str, *, namespace: str, deletes: bool) -> Filter:
+def read(
+    entry: JSONObject, path: str, notes: ImportNotes, *, namespace: str, deletes: bool
+) -> Filter:
     """Read an entry of ``any`` or ``all``, or the fields of a block that has neither.
 
     ``namespace`` is CEL of the namespace of a request. ``deletes``: DELETE is among the operations;
@@ -85,7 +78,7 @@ def read(entry: JSONObject, path: str, *, namespace: str, deletes: bool) -> Filt
     resources = entry.get("resources") or {}
     namespaces = resources.get("namespaces") or ()
     within = among(namespace, namespaces) if namespaces else TRUE
-    request = [within, _subjects(entry, path), _roles(entry, path)]
+    request = [within, _subjects(entry, path), _roles(entry, path, notes)]
     about: list[Cel] = []
     single = [resources["name"]] if resources.get("name") else []
     for names in filter(None, (single, resources.get("names"))):
@@ -93,7 +86,7 @@ def read(entry: JSONObject, path: str, *, namespace: str, deletes: bool) -> Filt
             about.append(among(_NAME, names))
         else:
             request.append(among("request.name", names))
-    about.append(_annotations(resources.get("annotations") or {}))
+    about += (_pair("annotations", *each) for each in resources.get("annotations", {}).items())
     labels = _requirements(resources.get("selector"), f"{path}.resources.selector")
     at = f"{path}.resources.namespaceSelector"
     namespace_labels = required_labels(resources.get("namespaceSelector"), at)
@@ -106,12 +99,7 @@ def read(entry: JSONObject, path: str, *, namespace: str, deletes: bool) -> Filt
         tuple(labels) if _expressible(labels) else None,
         every(*(_labelled(each) for each in labels)),
         tuple(namespace_labels),
-        bool(entry.get("clusterRoles")),
     )
-
-
-def _annotations(annotations: Mapping[str, str]) -> Cel:
-    return every(*(_pair("annotations", key, str(value)) for key, value in annotations.items()))
 
 
 def _pair(field: str, key: str, value: str) -> Cel:
@@ -241,7 +229,7 @@ def _group(name: str) -> Cel:
     return Cel(f"request.userInfo.groups.exists(g, {globbed('g', name).text})")
 
 
-def _roles(entry: JSONObject, path: str) -> Cel:
+def _roles(entry: JSONObject, path: str, notes: ImportNotes) -> Cel:
     """Kyverno looks up the bindings of the user; a request names only the user and the groups."""
     if entry.get("roles"):
         raise Refused(
@@ -256,4 +244,9 @@ def _roles(entry: JSONObject, path: str) -> Cel:
             "a request does not show the cluster roles of its user: name users or groups "
             "(cluster-admin alone becomes a check of what the user may do)",
         )
+    notes.remark(
+        f"{path}.clusterRoles",
+        "whoever may do everything counts as cluster-admin: the webhook needs access to the "
+        "cluster to ask",
+    )
     return Cel(_ADMINISTRATOR)

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from policyd.importers.jmespath.cel import FALSE, TRUE, Cel, every, negated, quoted, relation, some
+from policyd.export.expressions.cel import FALSE, TRUE, Cel, relation
+from policyd.importers.jmespath.cel import every, negated, quoted, some
 from policyd.importers.jmespath.globs import among
 from policyd.importers.kyverno.matching import autogen
 from policyd.importers.kyverno.matching.filters import (
@@ -17,12 +18,12 @@ from policyd.importers.kyverno.matching.filters import (
 from policyd.importers.kyverno.matching.kinds import MatchedResource, resource_rules
 from policyd.importers.kyverno.matching.targets import (
     descriptions,
-    guesses,
     kind_test,
     matched_by,
     namespace_of,
+    note_guesses,
 )
-from policyd.importers.model import ImportRemark, Refused
+from policyd.importers.model import ImportNotes, Refused
 from policyd.importers.policies import resource_rule
 from policyd.json_types import JSON, JSONObject
 
@@ -45,52 +46,48 @@ class MatchScope:
     namespace: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Matching:
-    """``spec`` has matchConstraints, podControllers and matchConditions; ``targets`` are what it
-    matches.
-    """
-
-    spec: JSONObject
-    targets: tuple[MatchedResource, ...]
-    remarks: tuple[ImportRemark, ...] = ()
-
-
 # Namespace objects, which no selector of namespaces fits in Kyverno.
 _NAMESPACES = resource_rule([""], ["v1"], ["*"], ["namespaces"])
 
 
-def matching(rule: JSONObject, path: str, scope: MatchScope) -> Matching:
-    """Translate what a rule applies to. Raises Refused for what a request does not show."""
-    return _Builder(rule, path, scope).build()
+def matching(
+    rule: JSONObject, path: str, scope: MatchScope, notes: ImportNotes
+) -> tuple[JSONObject, tuple[MatchedResource, ...]]:
+    """Return matchConstraints, podControllers and matchConditions of a rule, and what it matches.
+
+    Raises Refused for what a request does not show.
+    """
+    return _Builder(rule, path, scope, notes).build()
 
 
 class _Builder:
-    def __init__(self, rule: JSONObject, path: str, scope: MatchScope) -> None:
+    def __init__(self, rule: JSONObject, path: str, scope: MatchScope, notes: ImportNotes) -> None:
         self._scope = scope
+        self._notes = notes
         self._found = matched_by(rule, scope.targets)
         self._namespaced = all(each.namespaced for each in self._found)
         self._namespace = namespace_of(self._found, namespaced=bool(scope.namespace))
-        entry = partial(read, namespace=self._namespace, deletes=_deletes(rule, scope))
+        deletes = _deletes(rule, scope)
+        entry = partial(read, notes=notes, namespace=self._namespace, deletes=deletes)
         self._every, self._filters = _filters(rule.get("match"), f"{path}.match", entry)
         excluded = _filters(rule.get("exclude"), f"{path}.exclude", entry)
         self._all_excluded, self._excluded = excluded
         self._path = path
-        self._extended = bool(scope.controllers)
         self._kinds: list[tuple[Filter, tuple[MatchedResource, ...]]] = []
         self._namespace_labels: list[JSONObject] = []
         self._excludes: list[JSONObject] = []
         self._conditions: list[JSONObject] = []
-        self._remarks: list[ImportRemark] = []
-        self._dropped = frozenset[str]()
         self._within_namespaces = bool(scope.namespace)
 
-    def build(self) -> Matching:
+    def build(self) -> tuple[JSONObject, tuple[MatchedResource, ...]]:
         self._targets()
-        for each in self._excluded:
-            self._drop_operations(each)
+        excluded = (each for each in self._excluded if each.only_kinds and not each.kinds)
+        dropped = {name for each in excluded for name in each.operations}
+        allowed = self._scope.allowed - (set() if self._all_excluded else dropped)
         rules = resource_rules(
-            (each, self._operations(given, each)) for given, found in self._kinds for each in found
+            (each, tuple(name for name in self._operations(given, each) if name in allowed))
+            for given, found in self._kinds
+            for each in found
         )
         if not rules:
             raise Refused(self._path, "the rule applies to no operation that reaches a webhook")
@@ -100,19 +97,20 @@ class _Builder:
         if self._within_namespaces and not self._namespaced:
             constraints["resourceRules"] = [{**each, "scope": "Namespaced"} for each in rules]
         spec: JSONObject = {"matchConstraints": constraints}
-        if self._extended:
+        if self._scope.controllers:
             spec["podControllers"] = True
         if self._conditions:
             spec["matchConditions"] = self._conditions
-        targets = tuple(each for _, found in self._kinds for each in found)
-        excluded = [each for each in self._scope.targets.values() if each not in self._found]
-        self._remarks += guesses(self._found, f"{self._path}.match")
-        self._remarks += guesses(excluded, f"{self._path}.exclude")
-        return Matching(spec, targets, tuple(self._remarks))
+        others = [each for each in self._scope.targets.values() if each not in self._found]
+        note_guesses(self._found, f"{self._path}.match", self._notes)
+        note_guesses(others, f"{self._path}.exclude", self._notes)
+        return spec, self._matched_targets()
+
+    def _matched_targets(self) -> tuple[MatchedResource, ...]:
+        return tuple(each for _, found in self._kinds for each in found)
 
     def _targets(self) -> None:
-        for each in self._filters:
-            self._kinds.append((each, self._targets_of(each)))
+        self._kinds = [(each, self._targets_of(each)) for each in self._filters]
         named = [(each, found) for each, found in self._kinds if found]
         if not named or (not self._every and len(named) < len(self._kinds)):
             raise Refused(f"{self._path}.match", "an entry names no kinds")
@@ -132,12 +130,7 @@ class _Builder:
         if self._every:
             for each in self._filters:
                 listed = tuple(name for name in listed if name in (each.operations or listed))
-        allowed = self._scope.allowed - self._dropped
-        return tuple(name for name in listed if name in allowed)
-
-    def _drop_operations(self, excluded: Filter) -> None:
-        if excluded.only_kinds and not excluded.kinds and not self._all_excluded:
-            self._dropped |= frozenset(excluded.operations)
+        return listed
 
     # Requirements of `match` besides kinds and operations.
 
@@ -145,18 +138,19 @@ class _Builder:
         if self._scope.namespace:
             name = quoted(self._scope.namespace)
             self._condition("namespace", relation(self._namespace, "==", name))
-        if self._extended and len(self._scope.controllers) < len(autogen.CONTROLLERS):
+        if 0 < len(self._scope.controllers) < len(autogen.CONTROLLERS):
             kinds = ["Pod", *self._scope.controllers]
             self._condition("controllers", among("request.kind.kind", kinds))
-        self._inexact()
+        targets = self._matched_targets()
+        if not all(each.exact for each in targets):
+            self._condition("kinds", self._kind_test(targets))
         if self._every or len(self._filters) == 1:
             self._single(constraints)
-            return
-        tests = [self._alternative(each, found) for each, found in self._kinds]
-        self._condition("matched", some(*tests))
+        elif not all(each.only_kinds for each in self._filters):
+            tests = [self._alternative(each, found) for each, found in self._kinds]
+            self._condition("matched", some(*tests))
 
     def _single(self, constraints: JSONObject) -> None:
-        self._roles(self._filters)
         first = self._filters[0]
         selector = first.labels if len(self._filters) == 1 else None
         if selector:
@@ -167,7 +161,6 @@ class _Builder:
         self._condition("matched", every(*tests))
 
     def _alternative(self, each: Filter, found: tuple[MatchedResource, ...]) -> Cel:
-        self._roles((each,))
         if each.namespace_labels:
             raise Refused(
                 f"{each.path}.resources.namespaceSelector",
@@ -178,18 +171,10 @@ class _Builder:
         operations = TRUE
         if len({each.operations for each in self._filters}) > 1 and each.operations:
             operations = among("request.operation", each.operations)
-        return every(kinds, operations, each.test()) if self._restricts() else TRUE
-
-    def _restricts(self) -> bool:
-        return not all(each.only_kinds for each in self._filters)
-
-    def _inexact(self) -> None:
-        found = [each for _, targets in self._kinds for each in targets]
-        if not all(each.exact for each in found):
-            self._condition("kinds", self._kind_test(found))
+        return every(kinds, operations, each.test())
 
     def _kind_test(self, found: Sequence[MatchedResource]) -> Cel:
-        return kind_test(found, self._found, self._scope.controllers if self._extended else ())
+        return kind_test(found, self._found, self._scope.controllers)
 
     # Labels of the namespace: to Kubernetes, every cluster-scoped object fits any selector, and a
     # Namespace is selected by its own labels; to Kyverno, cluster-scoped objects have none.
@@ -205,7 +190,7 @@ class _Builder:
         self._namespace_labels.append(opposite(requirement))
         if self._may_be_namespaces():
             message = "a Namespace is excluded by its own labels; Kyverno does not exclude any"
-            self._remarks.append(ImportRemark(f"{path}.resources.namespaceSelector", message))
+            self._notes.remark(f"{path}.resources.namespaceSelector", message)
         elif holds_without_labels(requirement):
             self._within_namespaces = True
 
@@ -216,7 +201,6 @@ class _Builder:
     # Exemptions by `exclude`.
 
     def _exclude(self, constraints: JSONObject) -> None:
-        self._roles(self._excluded)
         if self._all_excluded and len(self._excluded) > 1:
             tests = [every(self._among_them(each), each.test()) for each in self._excluded]
             if any(each.namespace_labels for each in self._excluded):
@@ -262,17 +246,6 @@ class _Builder:
             tests.append(among("request.operation", each.operations))
         return every(*tests)
 
-    def _roles(self, filters: Sequence[Filter]) -> None:
-        for each in filters:
-            if each.by_role:
-                self._remarks.append(
-                    ImportRemark(
-                        f"{each.path}.clusterRoles",
-                        "whoever may do everything counts as cluster-admin: the webhook needs "
-                        "access to the cluster to ask",
-                    )
-                )
-
     def _condition(self, name: str, test: Cel) -> None:
         if test == TRUE:
             return
@@ -284,7 +257,7 @@ class _Builder:
 
 
 def _deletes(rule: JSONObject, scope: MatchScope) -> bool:
-    named = [each.get("operations") or scope.usual for each, _ in descriptions(rule.get("match"))]
+    named = [each.get("operations") or scope.usual for each, _ in descriptions(rule, "match")]
     return any("DELETE" in each for each in named) and "DELETE" in scope.allowed
 
 

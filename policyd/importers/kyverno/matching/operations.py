@@ -6,7 +6,7 @@ Nearly every policy of Kyverno has such a precondition, because its webhook gets
 import re
 from dataclasses import dataclass
 
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSON, JSONObject, keys_in, strings_in
 
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 _KEY = re.compile(r"\{\{\s*request\.operation\s*(?:\|\|\s*'BACKGROUND'\s*)?\}\}")
@@ -81,8 +81,6 @@ def _accepted(condition: JSONObject) -> frozenset[str] | None:
 
 def reads_object(value: JSON) -> bool:
     """Return whether strings in a value read the object of the request, which DELETE has not."""
-    if isinstance(value, str):
-        return "request.object" in value or 'request."object"' in value
-    if isinstance(value, dict):
-        return any(reads_object(each) for pair in value.items() for each in pair)
-    return isinstance(value, list) and any(reads_object(each) for each in value)
+    names = ("request.object", 'request."object"')
+    texts = (*strings_in(value), *keys_in(value))
+    return any(name in text for text in texts for name in names)

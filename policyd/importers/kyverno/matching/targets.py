@@ -4,11 +4,12 @@ and whether it can be without a namespace.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from policyd.importers.jmespath.cel import TRUE, Cel, every, relation, some
+from policyd.export.expressions.cel import TRUE, Cel, relation
+from policyd.importers.jmespath.cel import every, some
 from policyd.importers.jmespath.globs import among
 from policyd.importers.kyverno.matching.kinds import MatchedResource, target
-from policyd.importers.model import ImportRemark, refusing
-from policyd.json_types import JSON, JSONObject
+from policyd.importers.model import ImportNotes, refusing
+from policyd.json_types import JSONObject
 from policyd.near_names import nearest
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 
@@ -17,19 +18,19 @@ NAMESPACE = "request.namespace"
 _SUBRESOURCE = "request.?subResource.orValue('')"
 
 
-def descriptions(block: JSON, path: str = "") -> Iterator[tuple[JSONObject, str]]:
-    """Yield the ``resources`` of a block with their paths: of each entry, or its own."""
-    if not isinstance(block, dict):
-        return
+def descriptions(rule: JSONObject, name: str, path: str = "") -> Iterator[tuple[JSONObject, str]]:
+    """Yield the ``resources`` of the block ``match`` or ``exclude`` of a rule with their paths: of
+    each entry, or its own.
+    """
+    block, at = rule.get(name, {}), f"{path}.{name}"
     listed = [
-        (entry, f"{path}.{name}[{index}]")
+        (entry, f"{at}.{name}[{index}]")
         for name in ("any", "all")
-        for index, entry in enumerate(block.get(name) or ())
+        for index, entry in enumerate(block.get(name, ()))
     ]
-    for entry, at in (*listed, (block, path)):
-        resources = entry.get("resources") if isinstance(entry, dict) else None
-        if isinstance(resources, dict):
-            yield resources, f"{at}.resources"
+    for entry, here in (*listed, (block, at)):
+        if "resources" in entry:
+            yield entry["resources"], f"{here}.resources"
 
 
 def targets(
@@ -38,7 +39,7 @@ def targets(
     """Return the resources of every kind that a rule names. Raises Refused."""
     found: dict[str, MatchedResource] = {}
     for name in ("match", "exclude"):
-        for resources, at in descriptions(rule.get(name), f"{path}.{name}"):
+        for resources, at in descriptions(rule, name, path):
             for index, kind in enumerate(resources.get("kinds") or ()):
                 with refusing(f"{at}.kinds[{index}]", ValueError):
                     found[kind] = target(kind, definitions)
@@ -47,13 +48,12 @@ def targets(
 
 def matched_by(rule: JSONObject, of: Mapping[str, MatchedResource]) -> list[MatchedResource]:
     """Return the resources of the kinds that the ``match`` of a rule names."""
-    listed = descriptions(rule.get("match"))
-    return [of[kind] for resources, _ in listed for kind in resources.get("kinds") or ()]
+    listed = descriptions(rule, "match")
+    return [of[kind] for resources, _ in listed for kind in resources.get("kinds", ())]
 
 
-def guesses(resources: Iterable[MatchedResource], path: str) -> list[ImportRemark]:
-    """Return a remark for each kind whose resource follows from its name only."""
-    found: list[ImportRemark] = []
+def note_guesses(resources: Iterable[MatchedResource], path: str, notes: ImportNotes) -> None:
+    """Add a remark for each kind whose resource follows from its name only."""
     for each in resources:
         if not each.derived:
             continue
@@ -65,8 +65,7 @@ def guesses(resources: Iterable[MatchedResource], path: str) -> list[ImportRemar
         )
         near = nearest(kind, {name for _, name in BUILTIN_KINDS}, _CLOSE)
         message += f"; did you mean {near}?" if near and near != kind else ""
-        found.append(ImportRemark(path, message))
-    return list(dict.fromkeys(found))
+        notes.remark(path, message)
 
 
 def namespace_of(found: Iterable[MatchedResource], *, namespaced: bool = False) -> str:

@@ -9,9 +9,8 @@ from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.matching.kinds import OF_THE_KIND, selected
 from policyd.importers.kyverno.matching.targets import descriptions
 from policyd.importers.kyverno.mutate.foreach import BODIES, body_of, loops
-from policyd.importers.kyverno.mutate.patches import json_patch, strategic_merge
-from policyd.importers.kyverno.rule_parts import RuleParts
-from policyd.importers.model import Refused
+from policyd.importers.kyverno.mutate.patches import operations_patch, strategic_merge
+from policyd.importers.model import ImportNotes, Refused
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
@@ -25,9 +24,9 @@ _REFUSED = {
 }
 
 
-def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
-    """Return the mutations of a rule, with what else they need of the Policy. ``path`` is the path
-    of the rule in its document.
+def parts(rule: JSONObject, path: str, scope: Vocabulary, notes: ImportNotes) -> JSONObject:
+    """Return the mutations of a rule, with what else they need of the Policy, as fields of its
+    ``spec``. ``path`` is the path of the rule in its document.
 
     Raises Refused.
     """
@@ -41,9 +40,9 @@ def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
     kind = body_of(body, path)
     given, here, schemas = body[kind], f"{path}.{kind}", schemas_of(rule)
     if kind == "foreach":
-        return loops(given, schemas, scope, here, has_context=bool(rule.get("context")))
-    convert = strategic_merge if kind == "patchStrategicMerge" else json_patch
-    return convert(given, schemas, scope, here)
+        return loops(given, schemas, scope, here, notes, has_context=bool(rule.get("context")))
+    convert = strategic_merge if kind == "patchStrategicMerge" else operations_patch
+    return {"mutations": [convert(given, schemas, scope, here, notes)]}
 
 
 def schemas_of(rule: JSONObject) -> list[Field] | None:
@@ -52,7 +51,7 @@ def schemas_of(rule: JSONObject) -> list[Field] | None:
     """
     builtin = Schemas.builtin()
     found: list[Field] = []
-    matched = descriptions(rule.get("match"))
+    matched = descriptions(rule, "match")
     for text in (each for resources, _ in matched for each in resources.get("kinds") or ()):
         known = _known(text)
         if not known:

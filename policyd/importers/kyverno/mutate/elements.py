@@ -1,18 +1,18 @@
 """``patchStrategicMerge`` of a loop: what it changes of each item, as one overlay."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from policyd._core.schema.types import Field, Relation, SchemaType
 from policyd.export.expressions.literals import string_literal
 from policyd.importers.jmespath.cel import is_field
 from policyd.importers.jmespath.reading import read
-from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.mutate.loops import ForeachLoop
 from policyd.importers.kyverno.mutate.merge import Merge, condition, marked, marks_in
-from policyd.importers.kyverno.mutate.patches import RuleSchemas, overlay
+from policyd.importers.kyverno.mutate.patches import RuleSchemas, same_for_all
 from policyd.importers.kyverno.mutate.pointers import member
 from policyd.importers.kyverno.mutate.texts import alike, cel, names_element, translated, typed_cel
-from policyd.importers.model import ImportRemark, Refused
+from policyd.importers.model import Refused
+from policyd.importers.policies import overlay
 from policyd.json_types import JSON, JSONObject
 from policyd.pattern.marks import Mark
 
@@ -21,31 +21,25 @@ _LAST = "its value is that of the last item, which an overlay cannot say"
 
 
 def merged_elements(
-    tree: JSON, schemas: RuleSchemas, loop: ForeachLoop, scope: Vocabulary, path: str
-) -> tuple[JSONObject, bool, list[ImportRemark]]:
-    """Return the overlay of a loop; whether it also changes what is not of the items, if there is
-    one; and what is different. Raises Refused.
+    tree: JSON, schemas: RuleSchemas, loop: ForeachLoop, merge: Merge, path: str
+) -> tuple[JSONObject, bool]:
+    """Return the overlay of a loop, and whether it also changes what is not of the items, if there
+    is one. Raises Refused.
     """
     if not isinstance(tree, dict):
         raise Refused(path, "a map is expected")
     if schemas is None:
         raise Refused(path, "a foreach over objects of a kind whose schema is not known")
-    elements = _Elements(loop, scope)
-    found = [elements.map(tree, each, (), path) for each in schemas]
-    if any(each != found[0] for each in found):
-        raise Refused(path, "the kinds of the rule merge this in different ways")
-    return overlay(found[0]), elements.outside, [*dict.fromkeys(elements.merge.remarks)]
+    elements = _Elements(loop, merge)
+    found = same_for_all((elements.map(tree, each, (), path) for each in schemas), path)
+    return overlay(found), elements.outside
 
 
 @dataclass(slots=True)
 class _Elements:
     loop: ForeachLoop
-    scope: Vocabulary
+    merge: Merge
     outside: bool = False
-    merge: Merge = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.merge = Merge(self.scope)
 
     def map(self, tree: JSONObject, at: Field, keys: tuple[str, ...], path: str) -> JSON:
         if any(names_element(key, self.loop.names) for key in tree):
@@ -103,7 +97,7 @@ class _Elements:
         source = self.loop
         if len(source.lists) > 1:
             whole = f"request.object.{'.'.join(keys)}"
-            items = translated(read, whole, self.scope, path).or_value("[]")
+            items = translated(read, whole, self.merge.scope, path).or_value("[]")
             source = replace(source, items=items)
         return f"${{{source.mapped(body)}}}"
 

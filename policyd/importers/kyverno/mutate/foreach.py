@@ -7,6 +7,7 @@ from policyd._core.schema.types import Relation
 from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.mutate.elements import merged_elements
 from policyd.importers.kyverno.mutate.loops import ForeachLoop, loop_of
+from policyd.importers.kyverno.mutate.merge import Merge
 from policyd.importers.kyverno.mutate.operations import (
     LenientPatch,
     Surroundings,
@@ -15,15 +16,13 @@ from policyd.importers.kyverno.mutate.operations import (
 )
 from policyd.importers.kyverno.mutate.patches import (
     RuleSchemas,
-    as_json_patch,
-    overlay,
     surroundings,
     with_marks,
 )
 from policyd.importers.kyverno.mutate.pointers import Pointer
 from policyd.importers.kyverno.mutate.texts import names_element, words_of
-from policyd.importers.kyverno.rule_parts import RuleParts
-from policyd.importers.model import ImportRemark, Refused
+from policyd.importers.model import ImportNotes, Refused
+from policyd.importers.policies import json_patch, overlay
 from policyd.json_types import JSON, JSONObject
 
 _VARIABLE = re.compile(r"\{\{[^{}]*\}\}")
@@ -32,26 +31,31 @@ BODIES = ("patchStrategicMerge", "patchesJson6902", "foreach")
 
 
 def loops(
-    entries: JSON, schemas: RuleSchemas, scope: Vocabulary, path: str, *, has_context: bool
-) -> RuleParts:
-    """Return the mutations of a ``foreach``. ``has_context``: the rule has its own variables,
-    which Kyverno evaluates once, before the loops. Raises Refused.
+    entries: list[JSONObject],
+    schemas: RuleSchemas,
+    scope: Vocabulary,
+    path: str,
+    notes: ImportNotes,
+    *,
+    has_context: bool,
+) -> JSONObject:
+    """Return the mutations of a ``foreach``, and matchConditions. ``has_context``: the rule has its
+    own variables, which Kyverno evaluates once, before the loops. Raises Refused.
     """
-    if not isinstance(entries, list):
-        raise Refused(path, "a list is expected")
     found = _Mutations()
+    conditions: list[JSONObject] = []
     for number, entry in enumerate(entries):
         at = f"{path}[{number}]"
         loop = loop_of(entry, scope, at)
         if body_of(entry, at) == "patchStrategicMerge":
-            mutation, needs_element, remarks = merged_elements(
-                entry["patchStrategicMerge"], schemas, loop, scope, f"{at}.patchStrategicMerge"
+            here = f"{at}.patchStrategicMerge"
+            mutation, needs_element = merged_elements(
+                entry["patchStrategicMerge"], schemas, loop, Merge(scope, notes), here
             )
             if needs_element and loop.may_be_empty:
                 if len(entries) > 1:
                     raise Refused(at, "it sets fields outside of the list only if an item counts")
-                found.conditions.append({"name": "an-item-counts", "expression": loop.any()})
-            found.remarks += remarks
+                conditions.append({"name": "an-item-counts", "expression": loop.any()})
             found.mutations.append(mutation)
         else:
             overlaid = _overlay(entry, loop, schemas, at)
@@ -62,16 +66,13 @@ def loops(
             text = _operations(entry, (loop,), surroundings(schemas, scope), at, prelude)
             found.patch(" + ".join([*prelude, text]), entry, join=has_context)
     if has_context and len(found.mutations) > 1:
-        found.remarks.append(ImportRemark(path, _AGAIN))
-    spec: JSONObject = {"matchConditions": found.conditions} if found.conditions else {}
-    return RuleParts({**spec, "mutations": found.mutations}, tuple(found.remarks))
+        notes.remark(path, _AGAIN)
+    return {"matchConditions": conditions, "mutations": found.mutations}
 
 
 @dataclass(slots=True)
 class _Mutations:
     mutations: list[JSONObject] = field(default_factory=list)
-    conditions: list[JSONObject] = field(default_factory=list)
-    remarks: list[ImportRemark] = field(default_factory=list)
     # The fields that the operations of the last mutation write, if it is a JSON Patch.
     written: set[str] = field(default_factory=set)
 
@@ -81,9 +82,9 @@ class _Mutations:
         """
         if join and self.written and not self.written & words_of(str(entry)):
             before = self.mutations[-1]["jsonPatch"]["expression"]
-            self.mutations[-1] = as_json_patch(f"{before} + {text}")
+            self.mutations[-1] = json_patch(f"{before} + {text}")
         else:
-            self.mutations.append(as_json_patch(text))
+            self.mutations.append(json_patch(text))
             self.written = set()
         self.written |= _words_written(entry)
 
@@ -187,7 +188,7 @@ def _patch(
 ) -> tuple[str, bool]:
     loop = around[-1]
     named = {each.element: each.item for each in around if each.element is not None}
-    inner = Surroundings(loop.scope, known.root, known.known, named)
+    inner = Surroundings(loop.scope, known.known, named)
     written = LenientPatch(inner, prelude=lambda text: not _mentions(text, loop))
     for operation in read_operations(patch, loop.scope, path):
         written.add(operation)

@@ -12,7 +12,7 @@ from policyd.importers.kyverno.mutate.pointers import PathStep, Pointer
 from policyd.importers.kyverno.mutate.texts import translated, words_of
 from policyd.importers.kyverno.plain_lists import plain_lists
 from policyd.importers.model import Refused
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSON
 
 _NO_ITEMS = "||`[]`"
 _FIELDS = frozenset(
@@ -105,7 +105,10 @@ def loop_of(
     item = variable(words[0] if not words[0].endswith("Containers") else "containers", scope.taken)
     index = "index" if depth == 0 else f"index{depth + 1}"
     inner = _inside(scope, item, index, depth, term.kind.items)
-    inner = _with_context(entry, inner, path)
+    if entry.get("context"):
+        inner, found = bound(entry["context"], inner, f"{path}.context", inline=True)
+        if found:
+            raise Refused(f"{path}.context", "it needs more than the object for each item")
     condition = ""
     if entry.get("preconditions"):
         condition = holds(entry["preconditions"], inner, f"{path}.preconditions").text
@@ -124,15 +127,6 @@ def _inside(scope: Vocabulary, item: str, index: str, depth: int, kind: JsonKind
     for suffix in ("", str(depth)):
         inner = inner.bound(f"element{suffix}", item, kind, present=present)
         inner = inner.bound(f"elementIndex{suffix}", index, NUMBER)
-    return inner
-
-
-def _with_context(entry: JSONObject, scope: Vocabulary, path: str) -> Vocabulary:
-    if not entry.get("context"):
-        return scope
-    inner, found = bound(entry["context"], scope, f"{path}.context", inline=True)
-    if found:
-        raise Refused(f"{path}.context", "it needs more than the object for each item")
     return inner
 
 

@@ -4,14 +4,14 @@ Kyverno's anchors: kyverno/kyverno pkg/engine/mutate/patch/strategicPreprocessin
 new items of lists first: kubernetes-sigs/kustomize kyaml/yaml/walk/associative_sequence.go.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from policyd._core.schema.types import Field, Relation, SchemaType
 from policyd.importers.jmespath.interpolation import has_variables
 from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.mutate.pointers import member
 from policyd.importers.kyverno.mutate.texts import cel, overlay_text, overlay_value
-from policyd.importers.model import ImportRemark, Refused
+from policyd.importers.model import ImportNotes, Refused, refusing
 from policyd.json_types import JSON, JSONObject
 from policyd.pattern.marks import Mark, UnknownMark, split, split_if_known
 
@@ -31,10 +31,8 @@ _NOT_BY_NAME = (
 
 def marked(key: str, path: str) -> tuple[Mark, str]:
     """Return the anchor of a key and its name. Raises Refused if mutations do not have it."""
-    try:
+    with refusing(path, UnknownMark):
         mark, name = split(key)
-    except UnknownMark as error:
-        raise Refused(path, str(error)) from None
     if mark not in (Mark.NONE, Mark.ADD, *_CONDITIONS):
         raise Refused(
             path,
@@ -56,12 +54,12 @@ def marks_in(value: JSON) -> set[Mark]:
     return found - {Mark.NONE}
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Merge:
-    """Turns patches into overlays. ``remarks`` collects what is different."""
+    """Turns patches into overlays."""
 
     scope: Vocabulary
-    remarks: list[ImportRemark] = field(default_factory=list)
+    notes: ImportNotes
 
     def map(self, tree: JSONObject, at: Field, path: str, *, new: bool = False) -> JSON:
         """Return the overlay of a map at a field. ``new``: it is merged with nothing, so that marks
@@ -134,13 +132,13 @@ class Merge:
         if Mark.GLOBAL in anchors:
             return self._global(item, path)
         if all(split_if_known(key)[0] is Mark.CONDITION and not _adds(item[key]) for key in item):
-            self.remarks.append(ImportRemark(path, "an item that has only conditions does nothing"))
+            self.notes.remark(path, "an item that has only conditions does nothing")
             return {}
         if kind.keys != (_NAME,):
-            self.remarks.append(ImportRemark(path, _NOT_BY_NAME))
+            self.notes.remark(path, _NOT_BY_NAME)
         elif _NAME in item:
             item = {key: value for key, value in item.items() if key != _NAME}
-            self.remarks.append(ImportRemark(path, _ONE_FOR_ALL))
+            self.notes.remark(path, _ONE_FOR_ALL)
         if not any(marked(key, path)[0] is Mark.CONDITION for key in item):
             item = {f"({kind.keys[0]})": "*", **item}
         return self.as_map(item, kind.item, path, new=new)
@@ -156,7 +154,7 @@ class Merge:
         kept = {key: value for key, value in item.items() if marked(key, path)[0] in _CONDITIONS}
         if len(kept) < len(item):
             message = "Kyverno ignores fields beside a global anchor; they are left out"
-            self.remarks.append(ImportRemark(path, message))
+            self.notes.remark(path, message)
         return {key: condition(value, f"{path}.{key}") for key, value in kept.items()}
 
 

@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from policyd._core.schema.types import Field
+from policyd.export.expressions.literals import string_literal
+from policyd.importers.jmespath.cel import is_field
 from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.mutate.pointers import END, PathStep, Pointer
 from policyd.importers.kyverno.mutate.texts import cel
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
 
+# A variable that is a value, without quotes.
 _BARE = re.compile(r"(: +)(\{\{[^\n]*\}\})(?= *(?:\n|$))")
 _VALUED = ("add", "replace", "test")
 _FROM = ("move", "copy")
@@ -37,44 +39,59 @@ class LenientOperation:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The known facts of the object: the kind, fields that it always has, and variables of macros
-    that stand for a path.
+    """The known facts of the object: fields that it always has, and variables of macros that stand
+    for a path.
     """
 
     scope: Vocabulary
-    root: Field | None = None
     known: Sequence[tuple[PathStep, ...]] = ()
     named: dict[tuple[PathStep, ...], str] = field(default_factory=dict)
 
     def always(self, pointer: Pointer) -> bool:
         """Return whether there always is something at a path."""
         steps = pointer.steps
-        return steps in self.known or any(
-            steps == whole[: len(steps)] for whole in (*self.known, *self.named)
-        )
+        return any(steps == whole[: len(steps)] for whole in (*self.known, *self.named))
 
     def presence(self, pointer: Pointer) -> str:
         """Return CEL that is true if there is something at a path."""
-        known = [whole[:size] for whole in self.known for size in range(1, len(whole) + 1)]
-        return pointer.presence(known, self.named)
+        text, taken = "object", 0
+        for steps, name in self.named.items():
+            if pointer.steps[: len(steps)] == steps and len(steps) > taken:
+                text, taken = name, len(steps)
+        sure = True
+        for at, step in enumerate(pointer.steps[taken:], taken + 1):
+            is_last = at == len(pointer.steps)
+            if sure and not step.in_list and not step.computed and is_field(step.key):
+                if is_last:
+                    return f"has({text}.{step.key})"
+                if any(pointer.steps[:at] == whole[:at] for whole in self.known):
+                    text += f".{step.key}"
+                    continue
+            if step.is_negative:
+                size = f"{text}.size()" if sure else f"{text}.orValue([]).size()"
+                text += f"[?{size} - {step.text[1:]}]"
+                sure = False
+                continue
+            if is_last and sure and step.in_list and step.text != END:
+                return f"{text}.size() > {step.text}"
+            if is_last and sure and not step.in_list:
+                return f"{step.literal() if step.computed else string_literal(step.key)} in {text}"
+            text += step.access()
+            sure = False
+        return "true" if sure else f"{text}.hasValue()"
 
 
 def read_operations(patch: JSON, scope: Vocabulary, path: str) -> list[LenientOperation]:
     """Read a JSON Patch, which Kyverno has as a string of YAML or JSON. Raises Refused."""
+    if isinstance(patch, str):  # Kyverno replaces variables before it reads YAML
+        patch = _BARE.sub(lambda found: found[1] + "'" + found[2].replace("'", "''") + "'", patch)
     try:
-        items = yaml.safe_load(_quoted(patch)) if isinstance(patch, str) else patch
+        items = yaml.safe_load(patch) if isinstance(patch, str) else patch
     except yaml.YAMLError:
         raise Refused(path, "the string is no YAML") from None
     if not isinstance(items, list) or not items:
         raise Refused(path, "a list of operations is expected")
     return [_read(each, scope, f"{path}[{at}]") for at, each in enumerate(items)]
-
-
-def _quoted(patch: str) -> str:
-    """Return a patch with quotes around variables that are values: Kyverno replaces them before it
-    reads YAML.
-    """
-    return _BARE.sub(lambda found: found[1] + "'" + found[2].replace("'", "''") + "'", patch)
 
 
 def _read(item: JSON, scope: Vocabulary, path: str) -> LenientOperation:

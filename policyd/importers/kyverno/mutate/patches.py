@@ -1,7 +1,10 @@
 """The patches of a rule without a foreach, as mutations."""
 
+from collections.abc import Iterable
+
 from policyd._core.schema.types import Field, Relation
 from policyd.importers.jmespath.interpolation import has_variables
+from policyd.importers.jmespath.terms import single
 from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.mutate.merge import Merge, marked, marks_in
 from policyd.importers.kyverno.mutate.operations import (
@@ -11,11 +14,11 @@ from policyd.importers.kyverno.mutate.operations import (
     as_overlay,
     read_operations,
 )
-from policyd.importers.kyverno.mutate.pointers import PathStep, Pointer
+from policyd.importers.kyverno.mutate.pointers import PathStep, Pointer, member
 from policyd.importers.kyverno.mutate.texts import cel, overlay_value
-from policyd.importers.kyverno.rule_parts import RuleParts
-from policyd.importers.model import Refused
-from policyd.json_types import JSON, FieldPath, JSONObject
+from policyd.importers.model import ImportNotes, Refused
+from policyd.importers.policies import json_patch, overlay
+from policyd.json_types import JSON, JSONObject, values_in
 from policyd.pattern.marks import Mark
 
 _ONCE = "unlike in Kyverno, an item that is there already is not added again"
@@ -23,41 +26,49 @@ _APPEND: JSONObject = {"$patch": "append"}
 RuleSchemas = list[Field] | None
 
 
-def strategic_merge(tree: JSON, schemas: RuleSchemas, scope: Vocabulary, path: str) -> RuleParts:
+def strategic_merge(
+    tree: JSON, schemas: RuleSchemas, scope: Vocabulary, path: str, notes: ImportNotes
+) -> JSONObject:
     """Return a ``patchStrategicMerge`` as a mutation. Raises Refused."""
     if not isinstance(tree, dict):
         raise Refused(path, "a map is expected")
     if schemas is None:
-        expression = merged_as_json_patch(tree, surroundings(None, scope), path)
-        return RuleParts({"mutations": [as_json_patch(expression)]})
-    merge = Merge(scope)
-    found = [merge.map(tree, each, path) for each in schemas]
-    if any(each != found[0] for each in found):
+        return json_patch(merged_as_json_patch(tree, surroundings(None, scope), path))
+    merge = Merge(scope, notes)
+    return overlay(same_for_all((merge.map(tree, each, path) for each in schemas), path))
+
+
+def same_for_all(overlays: Iterable[JSON], path: str) -> JSON:
+    """Return what is the overlay for all kinds of a rule; Refused if it depends on the kind."""
+    first, *others = overlays
+    if any(each != first for each in others):
         raise Refused(path, "the kinds of the rule merge this in different ways")
-    remarks = tuple(dict.fromkeys(merge.remarks))
-    return RuleParts({"mutations": [overlay(found[0])]}, remarks)
+    return first
 
 
-def json_patch(patch: JSON, schemas: RuleSchemas, scope: Vocabulary, path: str) -> RuleParts:
+def operations_patch(
+    patch: JSON, schemas: RuleSchemas, scope: Vocabulary, path: str, notes: ImportNotes
+) -> JSONObject:
     """Return a ``patchesJson6902`` as a mutation. Raises Refused."""
     operations = read_operations(patch, scope, path)
     tree = as_overlay(operations)
     if schemas is not None and tree is not None:
         found = [with_marks(tree, each, scope, path) for each in schemas]
         if found[0] is not None and all(each == found[0] for each in found):
-            comments: dict[FieldPath, str] = {("mutations", 0): _ONCE} if _appends(found[0]) else {}
-            return RuleParts({"mutations": [overlay(found[0])]}, comments=comments)
+            if _appends(found[0]):
+                notes.comments["mutations", 0] = _ONCE
+            return overlay(found[0])
     written = LenientPatch(surroundings(schemas, scope))
     for operation in operations:
         written.add(operation)
-    return RuleParts({"mutations": [as_json_patch(written.expression())]})
+    return json_patch(written.expression())
 
 
 def with_marks(tree: JSONObject, at: Field, scope: Vocabulary, path: str) -> JSONObject | None:
     """Return the overlay of fields that operations set; None if it would do something else."""
     found: JSONObject = {}
     for key, value in tree.items():
-        below = at.type.fields.get(key, at.type.extra)
+        below = member(at, key)
         if below is None:
             return None
         if isinstance(value, dict):
@@ -84,42 +95,20 @@ def with_marks(tree: JSONObject, at: Field, scope: Vocabulary, path: str) -> JSO
 
 def _appends(tree: JSON) -> bool:
     """Whether an overlay appends to a list."""
-    if isinstance(tree, dict):
-        return any(map(_appends, tree.values()))
-    return isinstance(tree, list) and (_APPEND in tree or any(map(_appends, tree)))
+    return any(isinstance(each, list) and _APPEND in each for each in values_in(tree))
 
 
 def surroundings(schemas: RuleSchemas, scope: Vocabulary) -> Surroundings:
     """Return what is known of the objects of a rule."""
-    meaning = scope.meaning("request.object")
-    present = meaning.present if meaning is not None else ()
+    present = single(scope.meanings["request.object"]).present
     known = [tuple(map(PathStep, each.split("."))) for each in ("metadata", *sorted(present))]
-    root = schemas[0] if schemas else None
     if schemas is not None and all("spec" in each.type.fields for each in schemas):
         known.append((PathStep("spec"),))
         for below in (("template",), ("jobTemplate", "spec", "template")):
-            keys = ("spec", *below)
-            if all(_has(each, keys) for each in schemas):
-                steps = tuple(PathStep(key) for key in (*keys, "spec"))
-                known += [steps, (*steps[:-1], PathStep("metadata"))]
-    return Surroundings(scope, root, known)
-
-
-def _has(at: Field, keys: tuple[str, ...]) -> bool:
-    found: Field | None = at
-    for key in keys:
-        found = found.type.fields.get(key) if found is not None else None
-    return found is not None
-
-
-def overlay(tree: JSON) -> JSONObject:
-    """Return an Overlay."""
-    return {"patchType": "Overlay", "overlay": tree}
-
-
-def as_json_patch(expression: str) -> JSONObject:
-    """Return a JSONPatch."""
-    return {"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}
+            template = tuple(map(PathStep, ("spec", *below)))
+            if all(Pointer(template).field(each) is not None for each in schemas):
+                known += [(*template, PathStep("spec")), (*template, PathStep("metadata"))]
+    return Surroundings(scope, known)
 
 
 def merged_as_json_patch(tree: JSONObject, around: Surroundings, path: str) -> str:

@@ -1,12 +1,12 @@
 """Paths of JSON Patches with Kyverno's variables, as CEL."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
 from policyd._core.schema.types import Field
+from policyd.export.expressions.cel import SUM
 from policyd.export.expressions.literals import string_literal
-from policyd.importers.jmespath.cel import SUM, is_field
+from policyd.importers.jmespath.cel import is_field
 from policyd.importers.jmespath.interpolation import has_variables, split_outside, term_of
 from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.mutate.texts import translated
@@ -94,42 +94,6 @@ class Pointer:
                 literal += step.text
         whole = " + ".join([*pieces, string_literal(literal)] if literal else pieces)
         return whole.replace("/' + '", "/")
-
-    def presence(
-        self, known: Sequence[tuple[PathStep, ...]], replaced: dict[tuple[PathStep, ...], str]
-    ) -> str:
-        """Return CEL that is true if there is something at this path.
-
-        ``known`` are paths where there always is something; ``replaced`` are paths that a variable
-        of a macro stands for.
-        """
-        base, taken = "object", 0
-        for steps, name in replaced.items():
-            if self.steps[: len(steps)] == steps and len(steps) > taken:
-                base, taken = name, len(steps)
-        text = base
-        sure = True
-        for at in range(taken, len(self.steps)):
-            step = self.steps[at]
-            is_last = at == len(self.steps) - 1
-            if sure and not step.in_list and not step.computed and is_field(step.key):
-                if is_last:
-                    return f"has({text}.{step.key})"
-                if self.steps[: at + 1] in known:
-                    text += f".{step.key}"
-                    continue
-            if step.is_negative:
-                size = f"{text}.size()" if sure else f"{text}.orValue([]).size()"
-                text += f"[?{size} - {step.text[1:]}]"
-                sure = False
-                continue
-            if is_last and sure and step.in_list and step.text != END:
-                return f"{text}.size() > {step.text}"
-            if is_last and sure and not step.in_list:
-                return f"{step.literal() if step.computed else string_literal(step.key)} in {text}"
-            text += step.access()
-            sure = False
-        return "true" if sure else f"{text}.hasValue()"
 
     @classmethod
     def read(cls, text: str, scope: Vocabulary, path: str) -> Self:

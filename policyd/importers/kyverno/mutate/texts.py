@@ -15,7 +15,7 @@ from policyd.importers.jmespath.interpolation import (
 from policyd.importers.jmespath.terms import or_null
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
 from policyd.importers.model import Refused, refusing
-from policyd.json_types import JSON
+from policyd.json_types import JSON, keys_in, strings_in
 
 # A reference to another field of the policy, such as $(./../name).
 _REFERENCE = re.compile(r"(?:^|[^\\])\$\([./]")
@@ -55,15 +55,11 @@ def names_element(value: JSON, names: Collection[str] = ()) -> bool:
     """Return whether a variable in a value is about the element of a foreach, or has one of the
     names of its context.
     """
-    if isinstance(value, dict):
-        return any(
-            names_element(key, names) or names_element(below, names) for key, below in value.items()
-        )
-    if isinstance(value, list):
-        return any(names_element(each, names) for each in value)
-    if not isinstance(value, str) or "{{" not in value:
-        return False
-    return _ELEMENT.search(value) is not None or not words_of(value).isdisjoint(names)
+    return any(
+        _ELEMENT.search(text) is not None or not words_of(text).isdisjoint(names)
+        for text in (*strings_in(value), *keys_in(value))
+        if "{{" in text
+    )
 
 
 def overlay_value(value: JSON, scope: Vocabulary, path: str) -> JSON:

@@ -4,17 +4,14 @@ null.
 """
 
 from collections.abc import Callable
+from functools import partial
 
-from policyd.importers.jmespath.cel import Cel
+from policyd.export.expressions.cel import Cel
 from policyd.importers.jmespath.terms import CelTerm
 from policyd.importers.kyverno.operators.comparing import equals, not_equals, ordered
 from policyd.importers.kyverno.operators.membership import all_in, all_not_in, any_in, any_not_in
 
 Operator = Callable[[CelTerm, CelTerm], Cel]
-
-
-def _ordered(sign: str) -> Operator:
-    return lambda key, value: ordered(key, sign, value)
 
 
 _SIGNS = {
@@ -38,6 +35,9 @@ OPERATORS: dict[str, Operator] = {
     "notin": any_not_in,
     "anynotin": any_not_in,
     "allnotin": all_not_in,
-    **{name: _ordered(sign) for name, sign in _SIGNS.items()},
-    **{f"duration{name}": _ordered(sign) for name, sign in _SIGNS.items()},
+    **{
+        f"{prefix}{name}": partial(ordered, sign)
+        for name, sign in _SIGNS.items()
+        for prefix in ("", "duration")
+    },
 }

@@ -7,22 +7,14 @@ which Kyverno takes for an error and false.
 
 import re
 
-from policyd.importers.jmespath.cel import (
-    FALSE,
-    MEMBER,
-    SUM,
-    TRUE,
-    Cel,
-    every,
-    negated,
-    relation,
-)
+from policyd.export.expressions.cel import FALSE, MEMBER, SUM, TRUE, Cel, relation
+from policyd.importers.jmespath.cel import every, negated
 from policyd.importers.jmespath.functions.scalars import as_string, compared
 from policyd.importers.jmespath.globs import globbed, has_wildcards, like, matches, pattern_of
 from policyd.importers.jmespath.images import ImageRegistry
 from policyd.importers.jmespath.kinds import SCALARS
 from policyd.importers.jmespath.streams import CelList
-from policyd.importers.jmespath.terms import CelTerm, Either, single
+from policyd.importers.jmespath.terms import CelTerm, or_empty_text, single
 from policyd.importers.jmespath.values import Constant, Count, Joined
 from policyd.importers.jmespath.vocabulary import NotTranslatable
 from policyd.importers.kyverno.operators.finding import needs
@@ -36,27 +28,22 @@ _VERSION = re.compile(r"[0-9]++[.][0-9]++[.][0-9]++(-[0-9A-Za-z.-]++)?\Z")
 
 def equals(key: CelTerm, value: CelTerm) -> Cel:
     """Return CEL that is true where `Equals` is."""
-    return every(*needs(key), *needs(value), _equal(key, value))
+    return every(needs(key), needs(value), _equal(key, value))
 
 
 def not_equals(key: CelTerm, value: CelTerm) -> Cel:
     """Return CEL that is true where `NotEquals` is."""
-    return every(*needs(key), negated(_equal(key, value)))
+    return every(needs(key), negated(_equal(key, value)))
 
 
-def ordered(key: CelTerm, sign: str, value: CelTerm) -> Cel:
+def ordered(sign: str, key: CelTerm, value: CelTerm) -> Cel:
     """Return CEL that is true where `GreaterThan` (`>`) and its like are."""
     for one in (key, value):
-        if (
-            isinstance(one, Either)
-            and isinstance(one.second, Constant)
-            and one.second.constant == ""
-        ):
-            # `x || ''`: an empty string is neither more nor less than anything.
-            first, need = one.first, one.first.presence()
+        if (first := or_empty_text(one)) is not None:
+            # An empty string is neither more nor less than anything.
             sides = (first, value) if one is key else (key, first)
-            return every(*([] if need is None else [need]), ordered(sides[0], sign, sides[1]))
-    return every(*needs(key), *needs(value), _ordered(key, sign, value))
+            return every(first.presence(), ordered(sign, *sides))
+    return every(needs(key), needs(value), _ordered(key, sign, value))
 
 
 def _equal(key: CelTerm, value: CelTerm) -> Cel:

@@ -7,18 +7,8 @@ import re
 
 import orjson
 
-from policyd.importers.jmespath.cel import (
-    FALSE,
-    MEMBER,
-    SUM,
-    TRUE,
-    Cel,
-    every,
-    literal,
-    negated,
-    relation,
-    some,
-)
+from policyd.export.expressions.cel import FALSE, MEMBER, SUM, TRUE, Cel, relation
+from policyd.importers.jmespath.cel import every, literal, negated, some
 from policyd.importers.jmespath.functions.scalars import as_string
 from policyd.importers.jmespath.globs import globbed, has_wildcards, like, matches, pattern_of
 from policyd.importers.jmespath.images import ImageRegistry
@@ -33,11 +23,11 @@ _RULES = frozenset({"verbs", "apiGroups", "resourceNames", "nonResourceURLs", "r
 _PATTERNS = frozenset({"host", "hosts", "dnsNames", "commonName"})
 
 
-def needs(term: CelTerm) -> list[Cel]:
+def needs(term: CelTerm) -> Cel:
     """Return what must hold so that a term has a value. Not the fields of a path: a path to what is
     missing is an error, and stays one.
     """
-    return [] if isinstance(term, Either | Constant) or term.needs is None else [term.needs]
+    return TRUE if isinstance(term, Either | Constant) else term.needs
 
 
 def is_in(key: CelValue, value: CelTerm) -> Cel:
@@ -64,19 +54,14 @@ def _in_list(key: CelValue, items: CelList) -> Cel:
     element = items.element
     pattern = _pattern(key) or (isinstance(element, Joined) and element.is_pattern)
     if isinstance(element, ImageRegistry) and isinstance(key, Constant):
-        return items.exists(lambda each: _present(each, _in_written(each, key.constant)))
+        return items.exists(lambda each: every(each.presence(), _in_written(each, key.constant)))
     if not pattern and items.name not in _RULES | _PATTERNS:
         if (inside := items.has(key.text(SUM))) is not None:
             return inside
         return items.exists(
-            lambda each: _present(each, relation(each.text(SUM), "==", key.text(SUM)))
+            lambda each: every(each.presence(), relation(each.text(SUM), "==", key.text(SUM)))
         )
-    return items.exists(lambda each: _present(each, _alike(key, each)))
-
-
-def _present(item: CelValue, holds: Cel) -> Cel:
-    need = item.presence()
-    return holds if need is None else every(need, holds)
+    return items.exists(lambda each: every(each.presence(), _alike(key, each)))
 
 
 def _alike(key: CelValue, item: CelValue) -> Cel:

@@ -4,17 +4,9 @@ is one value or a list.
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal
 
-from policyd.importers.jmespath.cel import (
-    FALSE,
-    TRUE,
-    Cel,
-    every,
-    negated,
-    relation,
-    some,
-)
+from policyd.export.expressions.cel import TRUE, Cel, relation
+from policyd.importers.jmespath.cel import every, negated, some
 from policyd.importers.jmespath.reading import constant
 from policyd.importers.jmespath.streams import CelList
 from policyd.importers.jmespath.terms import CelTerm, Either, Several, single
@@ -22,15 +14,16 @@ from policyd.importers.jmespath.values import CelValue, Constant
 from policyd.importers.kyverno.operators.finding import has_all, is_in, needs
 from policyd.json_types import JSON
 
-_Quantifier = Literal["any", "all"]
 _Test = Callable[[CelValue], Cel]
+# Of the tests of several keys, one or all must hold: ``some`` or ``every``.
+_Quantifier = Callable[..., Cel]
 
 
 def any_in(key: CelTerm, value: CelTerm) -> Cel:
     """Return CEL that is true where `AnyIn` is: any key is in the value."""
     if _written_list(key) is not None and isinstance(value, CelList):
         key, value = value, key
-    return _asked("any", key, lambda each: is_in(each, value))
+    return _asked(some, key, lambda each: is_in(each, value))
 
 
 def all_in(key: CelTerm, value: CelTerm) -> Cel:
@@ -38,7 +31,7 @@ def all_in(key: CelTerm, value: CelTerm) -> Cel:
     written = _written_list(key)
     if written is not None and (found := has_all(value, written)) is not None:
         return found
-    return _asked("all", key, lambda each: is_in(each, value))
+    return _asked(every, key, lambda each: is_in(each, value))
 
 
 def any_not_in(key: CelTerm, value: CelTerm) -> Cel:
@@ -46,34 +39,33 @@ def any_not_in(key: CelTerm, value: CelTerm) -> Cel:
     written = _written_list(key)
     sure = _sure(value)
     if written is not None and (found := has_all(sure, written)) is not None:
-        return every(*needs(value), negated(found))
-    absent = _asked("any", key, lambda each: negated(is_in(each, sure)))
-    return every(*needs(value), absent)
+        return every(needs(value), negated(found))
+    absent = _asked(some, key, lambda each: negated(is_in(each, sure)))
+    return every(needs(value), absent)
 
 
 def all_not_in(key: CelTerm, value: CelTerm) -> Cel:
     """Return CEL that is true where `AllNotIn` is: no key is in the value."""
     sure = _sure(value)
-    absent = _asked("all", key, lambda each: negated(is_in(each, sure)))
-    return every(*needs(value), absent)
+    absent = _asked(every, key, lambda each: negated(is_in(each, sure)))
+    return every(needs(value), absent)
 
 
 def _asked(quantifier: _Quantifier, key: CelTerm, test: _Test) -> Cel:
     written = _written_list(key)
     if written is not None:
-        tests = [test(constant(each)) for each in written]
-        return some(*tests) if quantifier == "any" else every(*tests)
+        return quantifier(*(test(constant(each)) for each in written))
     if isinstance(key, Several):
-        tests = [_asked(quantifier, each, test) for each in key.parts]
-        return some(*tests) if quantifier == "any" else every(*tests)
+        return quantifier(*(_asked(quantifier, each, test) for each in key.parts))
     if isinstance(key, Either):
         return _either(quantifier, key, test)
     if not isinstance(key, CelList):
-        return every(*needs(key), test(key))
-    if quantifier == "any":
-        return key.exists(lambda each: _of_element(each, test, FALSE))
-    asked = key.sure().every(lambda each: _of_element(each, test, TRUE))
-    return every(*needs(key), asked)
+        return every(needs(key), test(key))
+    if quantifier is some:
+        return key.exists(lambda each: every(each.presence(), test(each)))
+    return every(
+        needs(key), key.sure().every(lambda each: some(negated(each.presence()), test(each)))
+    )
 
 
 def _sure(value: CelTerm) -> CelTerm:
@@ -81,24 +73,15 @@ def _sure(value: CelTerm) -> CelTerm:
     return value.sure() if isinstance(value, CelList) else value
 
 
-def _of_element(element: CelValue, test: _Test, missing: Cel) -> Cel:
-    need = element.presence()
-    if need is None:
-        return test(element)
-    if missing == FALSE:
-        return every(need, test(element))
-    return some(negated(need), test(element))
-
-
 def _either(quantifier: _Quantifier, key: Either, test: _Test) -> Cel:
     # `list || ''`: the empty string stands for a list that is missing or empty.
     if not isinstance(key.first, CelList) or key.second.kind.name == "list":
         return _asked(quantifier, single(key), test)
-    items = replace(key.first, needs=None)
+    items = replace(key.first, needs=TRUE)
     other = test(single(key.second))
     asked = _asked(quantifier, items, test)
     size = items.size().text
-    if quantifier == "any":
+    if quantifier is some:
         return some(every(relation(size, "==", "0"), other), asked)
     return every(some(relation(size, ">", "0"), other), asked)
 

@@ -100,7 +100,9 @@ def _rule(given: JSON) -> JSONObject:
         "apiVersions": _words(rule.get("apiVersions")) or [_EVERY],
         "operations": _words(rule.get("operations"), _OPERATIONS.__contains__) or [_EVERY],
         "resources": _words(rule.get("resources")) or ["*/*"],
-        "resourceNames": _words(rule.get("resourceNames"), _is_name),
+        "resourceNames": _words(
+            rule.get("resourceNames"), lambda word: bool(word) and not any(names.path_segment(word))
+        ),
         "scope": scope if isinstance(scope, str) and scope in _SCOPES else _EVERY,
     }
 
@@ -114,10 +116,6 @@ def _words(given: JSON, allowed: Callable[[str], bool] = bool) -> list[JSON]:
             return []
         words.append(word)
     return words
-
-
-def _is_name(word: str) -> bool:
-    return bool(word) and not any(names.path_segment(word))
 
 
 def _listed(given: JSON) -> list[JSON]:

@@ -80,10 +80,6 @@ class ItemFields:
             for each in self._variables.values():
                 self._use(each)
 
-    def _use_all(self, parts: tuple[Expr, ...], names: Mapping[str, Followed]) -> None:
-        for each in parts:
-            self._use(self._value(each, names))
-
     def _value(self, expr: Expr, names: Mapping[str, Followed]) -> Followed | None:
         if isinstance(expr, Ident):
             if expr.name.startswith("."):  # whatever a macro hides
@@ -103,7 +99,8 @@ class ItemFields:
                 return value._replace(depth=value.depth + 1)
             self._use(value)
             return None
-        self._use_all(children(expr), names)
+        for each in children(expr):
+            self._use(self._value(each, names))
         return None
 
     def _selected(self, expr: Select, names: Mapping[str, Followed]) -> Followed | None:

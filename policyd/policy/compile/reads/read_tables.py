@@ -106,14 +106,11 @@ class ReadTable:
         part = self._parts.get(place)
         if part is None:
             return {} if self.read.key is not None else []
-        own = None if self.read.include_self else self._own(request)
-        return part.shown(own, keyed)
-
-    def _own(self, request: ReadingRequest) -> ObjectKey | None:
+        own: ObjectKey | None = None
         group, _, resource = request.resource
-        if (group, resource) != self.resource:
-            return None
-        return (request.namespace if self.namespaced else "", request.name)
+        if not self.read.include_self and (group, resource) == self.resource:
+            own = (request.namespace if self.namespaced else "", request.name)
+        return part.shown(own, keyed)
 
 
 class _Part:

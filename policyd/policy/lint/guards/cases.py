@@ -14,12 +14,8 @@ from policyd.policy.kinds.plural import plural
 from policyd.policy.kinds.subresources import SUBRESOURCE_OF_KIND, subresources_named
 from policyd.policy.lint.guards.field_presence import PRESENT, RequestCase
 from policyd.policy.lint.guards.forms import Place
-from policyd.policy.lint.types.kinds import (
-    KindTypes,
-    TypedPolicies,
-    resource_kinds,
-    subresource_kinds,
-)
+from policyd.policy.lint.run import LintedPolicy
+from policyd.policy.lint.types.kinds import KindTypes, resource_kinds, subresource_kinds
 from policyd.policy.model.kinds import AnyPolicy, MutatingAdmissionPolicy, Policy
 from policyd.policy.model.match import NamedRuleWithOperations
 
@@ -29,18 +25,18 @@ _LABELS: Place = ("metadata", "labels")
 _NAME_LABEL: Place = (*_LABELS, NAMESPACE_NAME)
 
 
-def cases(policy: AnyPolicy, typed: TypedPolicies) -> Iterator[tuple[KindTypes, RequestCase]]:
+def cases(policy: LintedPolicy) -> Iterator[tuple[KindTypes, RequestCase]]:
     """Yield each kind and operation with the kind's types; all kinds without a schema are one case.
 
     CREATE is omitted where it cannot differ from UPDATE.
     """
-    texts = [each.text for each in typed.expressions(policy)]
+    texts = [each.text for each in policy.expressions]
     told_apart = any(word in text for text in texts for word in ("operation", "old"))
-    for gvk, operations in _subjects(policy, typed.schemas).items():
-        types = typed.of(policy, gvk)
+    for gvk, operations in _subjects(policy.model, policy.run.published).items():
+        types = policy.types(gvk)
         for operation in sorted(operations):
             if operation != "CREATE" or told_apart or "UPDATE" not in operations:
-                yield types, _case(policy, types, operation)
+                yield types, _case(policy.model, types, operation)
 
 
 def _subjects(policy: AnyPolicy, schemas: KindSchemas) -> dict[Gvk | None, set[str]]:
@@ -82,16 +78,16 @@ def _kind_of(gvk: Gvk) -> tuple[str, str]:
     return gvk.api_version, gvk.kind
 
 
-def has_known_kinds(policy: AnyPolicy, schemas: KindSchemas) -> bool:
+def has_known_kinds(policy: LintedPolicy) -> bool:
     """Whether every kind that a policy matches has a schema."""
-    return all(_has_kinds(rule, schemas) for rule in policy.spec.match_constraints.resource_rules)
+    return all(_has_kinds(rule, policy.run.published) for rule in policy.rules)
 
 
-def matches_any(policy: AnyPolicy, schemas: KindSchemas) -> bool:
+def matches_any(policy: LintedPolicy) -> bool:
     """Whether a policy matches kinds without a schema, ANY_KIND."""
     return any(
-        not _has_kinds(rule, schemas) and set(rule.operations) != {"CONNECT"}
-        for rule in policy.spec.match_constraints.resource_rules
+        not _has_kinds(rule, policy.run.published) and set(rule.operations) != {"CONNECT"}
+        for rule in policy.rules
     )
 
 

@@ -5,17 +5,15 @@ Only cluster-scoped resources and Leases matter: the webhooks leave out kube-sys
 and policyd's own namespace.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from policyd.cel.syntax.ast import Checked, Ident, Select
 from policyd.cel.syntax.recursion import nodes
-from policyd.errors import Problem
-from policyd.policy.lint.run import LintRun
+from policyd.policy.lint.run import LintedPolicy
 from policyd.policy.model.base import LabelSelector
 from policyd.policy.model.expressions import CONDITION
 from policyd.policy.model.findings import FormProblem
-from policyd.policy.model.kinds import AnyPolicy
 from policyd.policy.model.match import (
     MatchResources,
     NamedRuleWithOperations,
@@ -69,24 +67,15 @@ _OWN_DOMAINS = (".kubernetes.io", ".k8s.io")  # of labels that Kubernetes sets
 _ONLY_POLICIES_SEE = ("namespaceObject", "params", "reads", "variables")
 
 
-def advise_lockouts(run: LintRun) -> list[Problem]:
-    """Return the advice for all policies, in file order."""
-    spared = {
-        id(document)
-        for document, expression, checked in run.expressions
-        if expression.role is CONDITION and _exempts_users(checked)
-    }
-    return [
-        document.problem(finding, "advice")
-        for document in run.sources.documents
-        if isinstance(document.model, AnyPolicy) and document.model.spec.failure_policy == "Fail"
-        for finding in _findings(
-            document.model.spec.match_constraints, spared=id(document) in spared
-        )
-    ]
-
-
-def _findings(match: MatchResources, *, spared: bool) -> Iterator[FormProblem]:
+def advise_lockouts(policy: LintedPolicy) -> Iterator[FormProblem]:
+    """Yield the advice for a policy."""
+    if policy.model.spec.failure_policy != "Fail":
+        return
+    match = policy.model.spec.match_constraints
+    spared = any(
+        expression.role is CONDITION and _exempts_users(checked)
+        for expression, checked in policy.compiled
+    )
     for index, rule in enumerate(match.resource_rules):
         path = ("spec", "matchConstraints", "resourceRules", index)
         if rule.resource_names:
@@ -109,31 +98,20 @@ def _vital(
     reported: set[Vital] = set()
     for number, pattern in enumerate(rule.resources):
         for each in VITAL:
-            names = [
-                name
-                for name in _names(each)
-                if _covers([pattern], name) and _is_written(each, name, rule, match)
-            ]
+            every = (each.resource, *(f"{each.resource}/{sub}" for sub in each.subresources))
+            named = [name for name in every if covers_resource([pattern], name)]
+            names = [name for name in named if _is_written(each, name, rule, match)]
             if not names or each in reported:
                 continue
             reported.add(each)
+            condition = f"add the matchCondition {each.condition}, " if each.condition else ""
             shown = names[0] if pattern == names[0] else f"{pattern!r} includes {names[0]}"
             yield FormProblem(
                 (*path, "resources", number),
                 f"{shown}, and failurePolicy is Fail: while the webhook is down, {each.without}",
-                _hint(each),
+                f"{condition}set failurePolicy: Ignore, or match less",
                 rule=RULE,
             )
-
-
-def _hint(vital: Vital) -> str:
-    if not vital.condition:
-        return "set failurePolicy: Ignore, or match less"
-    return f"add the matchCondition {vital.condition}, set failurePolicy: Ignore, or match less"
-
-
-def _names(vital: Vital) -> list[str]:
-    return [vital.resource, *(f"{vital.resource}/{each}" for each in vital.subresources)]
 
 
 def _is_written(
@@ -149,7 +127,7 @@ def _is_written(
         each
         for each in match.exclude_resource_rules
         if covers(each.api_groups, vital.group)
-        and _covers(each.resources, name)
+        and covers_resource(each.resources, name)
         and not each.resource_names
     ]
     return any(
@@ -157,11 +135,6 @@ def _is_written(
         and not any(covers(each.operations, operation) for each in excluding)
         for operation in _WRITES
     )
-
-
-def _covers(patterns: Sequence[str], name: str) -> bool:
-    resource, _, subresource = name.partition("/")
-    return covers_resource(patterns, resource, subresource)
 
 
 def _requires_labels(selector: LabelSelector) -> bool:
@@ -172,12 +145,7 @@ def _requires_labels(selector: LabelSelector) -> bool:
         *selector.match_labels,
         *(each.key for each in selector.match_expressions if each.operator in ("In", "Exists")),
     ]
-    return not all(map(_is_own_label, required))
-
-
-def _is_own_label(key: str) -> bool:
-    domain, slash, _ = key.rpartition("/")
-    return bool(slash) and f".{domain}".endswith(_OWN_DOMAINS)
+    return not all(f".{key.rpartition('/')[0]}".endswith(_OWN_DOMAINS) for key in required)
 
 
 def _exempts_users(checked: Checked) -> bool:

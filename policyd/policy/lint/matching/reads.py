@@ -3,12 +3,10 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from policyd.errors import Problem
 from policyd.json_types import FieldPath
-from policyd.policy.lint.run import LintRun
-from policyd.policy.model.expressions import KEY, PolicyExpression, expressions_of
+from policyd.policy.lint.run import LintedPolicy
+from policyd.policy.model.expressions import KEY, PolicyExpression
 from policyd.policy.model.findings import FormProblem
-from policyd.policy.model.kinds import Policy
 from policyd.policy.model.reads import ANY, SAME, PolicyRead
 
 # Words that are probably not meant as the name of a namespace.
@@ -23,16 +21,13 @@ _WORDS = {
 _WALKS = r"\s*+\.\s*+(?:all|exists|exists_one|filter|map|sortBy|transformList)\s*+\("
 
 
-def advise_reads(run: LintRun) -> Iterator[Problem]:
-    """Yield the advice for all policies, in file order."""
-    for document, policy in run.policies():
-        if not isinstance(policy, Policy):
-            continue
-        expressions = [each for each in expressions_of(document.raw) if each.role is not KEY]
-        for index, read in enumerate(policy.spec.reads):
-            found = _finding(read, ("spec", "reads", index), expressions)
-            if found is not None:
-                yield document.problem(found, "advice")
+def advise_reads(policy: LintedPolicy) -> Iterator[FormProblem]:
+    """Yield the advice for a policy, at most one for each read."""
+    expressions = [each for each in policy.expressions if each.role is not KEY]
+    for index, read in enumerate(policy.own.reads if policy.own else ()):
+        found = _finding(read, ("spec", "reads", index), expressions)
+        if found is not None:
+            yield found
 
 
 def _finding(

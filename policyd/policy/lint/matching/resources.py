@@ -5,12 +5,12 @@ Only certain mistakes are reported: none for groups that are neither built in no
 CustomResourceDefinition.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from policyd._core.match.equivalents import BUILT_IN_GROUPS
 from policyd.cel.hints.globs import instead_of_glob
-from policyd.errors import Fix, Problem
+from policyd.errors import Fix
 from policyd.json_types import FieldPath
 from policyd.near_names import did_you_mean
 from policyd.policy.kinds.served import REMOVED, Resource, Resources
@@ -27,25 +27,18 @@ _CLOSE = 0.85  # how similar a group must be to a known one to suggest that
 _CORE = ("core", "v1", "api", "core/v1")
 
 
-def advise_rules(run: LintRun) -> list[Problem]:
-    """Return the advice for all policies and bindings, in file order."""
-    return [
-        document.problem(finding, "advice")
-        for document in run.sources.documents
-        for path, rule, exact in _rules(document)
-        for finding in _RuleAdvice(rule, path, run.resources, exact).findings()
-    ]
-
-
-def _rules(document: Document) -> Iterator[tuple[FieldPath, NamedRuleWithOperations, bool]]:
-    """Yield each rule with its path, and whether it matches only the versions that it names."""
+def advise_rules(run: LintRun, document: Document) -> Iterator[FormProblem]:
+    """Yield the advice for a policy or binding."""
     field, match = match_of(document.model)
     if match is not None:
         exact = match.match_policy == "Exact"
-        for index, rule in enumerate(match.resource_rules):
-            yield ("spec", field, "resourceRules", index), rule, exact
-        for index, rule in enumerate(match.exclude_resource_rules):
-            yield ("spec", field, "excludeResourceRules", index), rule, exact
+        for name, rules in (
+            ("resourceRules", match.resource_rules),
+            ("excludeResourceRules", match.exclude_resource_rules),
+        ):
+            for index, rule in enumerate(rules):
+                path = ("spec", field, name, index)
+                yield from _RuleAdvice(rule, path, run.resources, exact).findings()
 
 
 _CONNECT = "CONNECT is for pods/exec, pods/attach, services/proxy and the like"
@@ -86,36 +79,41 @@ class _RuleAdvice:
         for index, group in enumerate(self.rule.api_groups):
             if group in own:
                 continue
-            hint = _group_hint(group, own) or self._longer_group(group)
+            hint, fix = self._right_group(group, own)
             if hint or "." not in group:  # the group of a CRD must contain a dot
-                fix = _group_fix(group, own)
                 message = f"API group {group!r} does not exist"
                 yield self._finding("apiGroups", index, message, hint, fix=fix)
 
-    def _longer_group(self, group: str) -> str:
-        """Return the remedy for the end of a group that defines a resource of the rule."""
-        longer = sorted(
-            home
-            for home, plural in self.known
-            if plural in self.rule.resources and home.endswith(f".{group}")
-        )
-        return f"write {longer[0]}" if longer else ""
+    def _right_group(self, group: str, own: Collection[str]) -> tuple[str, Fix | None]:
+        """Return the remedy for a group that does not exist, and the fix if that is certain."""
+        name = group.rpartition("/")[0]
+        if group in _CORE:
+            return 'write apiGroups: [""], the core group', Fix(group, "")
+        if name in own and name:  # apps/v1
+            return f"write {name}", Fix(group, name)
+        if longer := sorted(each for each in own if each.startswith(f"{group}.")):
+            return f"did you mean {longer[0]}?", None
+        if close := did_you_mean(group, filter(None, own), ratio=_CLOSE):
+            return close, None
+        homes = sorted(home for home, plural in self.known if plural in self.rule.resources)
+        ends = [home for home in homes if home.endswith(f".{group}")]
+        return f"write {ends[0]}" if ends else "", None
 
     def _versions(self) -> Iterator[FormProblem]:
         homes = [self._homes(resource) for resource in self.rule.resources]
         served = sorted({each for found in homes for home in found for each in home.versions})
         for index, version in enumerate(self.rule.api_versions):
-            removed = self._removed(version)
+            removed = self._removed(version, self.rule.resources)
             if removed:
                 yield self._finding("apiVersions", index, *removed, rule=REMOVED_RULE)
             elif version not in ("*", *served) and all(homes):
                 message = f"{', '.join(self.rule.resources)}: version {version!r} does not exist"
                 yield self._finding("apiVersions", index, message, f"write {' or '.join(served)}")
 
-    def _removed(self, version: str) -> tuple[str, str] | None:
+    def _removed(self, version: str, resources: Iterable[str]) -> tuple[str, str] | None:
         """Return what Kubernetes removed in that version, and what to write instead."""
         for group in self.rule.api_groups:
-            names = [each for each in self.rule.resources if (group, version, each) in REMOVED]
+            names = [each for each in resources if (group, version, each) in REMOVED]
             if names:
                 release, now = REMOVED[group, version, names[0]]
                 message = (
@@ -133,8 +131,9 @@ class _RuleAdvice:
         subresources = sorted({each for home in homes for each in home.subresources})
         if not homes:
             fix = self._resource_fix(name)
+            gone = any(self._removed(each, [name]) for each in self.rule.api_versions)
             # The plural of a CRD has no dot.
-            if (fix or self._certain() or "." in name) and not self._was_there(name):
+            if (fix or self._certain() or "." in name) and not gone:
                 where = " and ".join(group or "the core group" for group in self.rule.api_groups)
                 message = f"resource {name!r} does not exist in {where}"
                 hint = f"write {fix.new}: rules name the plural" if fix else ""
@@ -206,13 +205,6 @@ class _RuleAdvice:
         """Whether all resources of the groups are known."""
         return BUILT_IN_GROUPS.issuperset(self.rule.api_groups)
 
-    def _was_there(self, name: str) -> bool:
-        return any(
-            (group, version, name) in REMOVED
-            for group in self.rule.api_groups
-            for version in self.rule.api_versions
-        )
-
     def _resource_fix(self, name: str) -> Fix | None:
         """Return the plural for a singular, kind or short name of the rule's groups."""
         given = name.lower()
@@ -267,24 +259,3 @@ def _named(group: str) -> str:
 
 def _written(group: str) -> str:
     return group or '""'
-
-
-def _group_fix(group: str, known: Iterable[str]) -> Fix | None:
-    """Return the group for an apiVersion or a name of the core group."""
-    name = group.rpartition("/")[0]
-    if group in _CORE:
-        return Fix(group, "")
-    return Fix(group, name) if name in known and name else None
-
-
-def _group_hint(group: str, known: Iterable[str]) -> str:
-    """Suggest a group for one that does not exist."""
-    name = group.rpartition("/")[0] or group  # apps/v1
-    if group in _CORE:
-        return 'write apiGroups: [""], the core group'
-    if name in known:
-        return f"write {name}"
-    longer = sorted(each for each in known if each.startswith(f"{group}."))
-    if longer:
-        return f"did you mean {longer[0]}?"
-    return did_you_mean(group, filter(None, known), ratio=_CLOSE)

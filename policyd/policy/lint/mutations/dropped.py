@@ -8,18 +8,12 @@ that stores nothing of what the policy writes. Evaluates nothing.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from policyd.errors import Problem
 from policyd.json_types import FieldPath
-from policyd.policy.kinds.served import Resources
-from policyd.policy.kinds.subresources import ANY_STEP, Subresource, subresources_named
+from policyd.policy.kinds.subresources import ANY_STEP, Subresource, subresources_matched
 from policyd.policy.lint.guards.forms import Place
-from policyd.policy.lint.mutations.written import MutatedPlace, writes
-from policyd.policy.lint.run import LintRun
-from policyd.policy.model.expressions import HeldMutation, expressions_of, mutations_of
+from policyd.policy.lint.mutations.written import writes
+from policyd.policy.lint.run import LintedPolicy
 from policyd.policy.model.findings import FormProblem, path_text
-from policyd.policy.model.kinds import AnyPolicy, Policy
-from policyd.policy.model.match import covers
-from policyd.policy.source.loaded_documents import Document
 
 RULE = "dropped-write"
 _NODES = ("", "nodes")  # the kubelet creates a Node with its status
@@ -29,13 +23,15 @@ _TELLING = ("ubResource", ".kind", ".resource", ".operation")
 
 @dataclass(frozen=True, slots=True)
 class _Match:
-    """A resource that a match rule names, or a subresource of it."""
+    """A resource that a match rule names, or a subresource of it. ``drops_status``: only requests
+    to its subresource write its status.
+    """
 
     name: str
     group: str
     path: FieldPath = field(compare=False)
     subresource: Subresource | None
-    drops_status: bool = False
+    drops_status: bool
 
     @property
     def resource(self) -> str:
@@ -62,69 +58,36 @@ class _Match:
         return f"the API server keeps only {names} of requests to {self.name}"
 
 
-def dropped(run: LintRun) -> Iterator[Problem]:
-    """Yield the advice for all policies, in file order."""
-    for document, policy in run.policies():
-        matches = list(dict.fromkeys(_matches(policy, run.resources)))
-        mutations = [(each, list(writes(each))) for each in mutations_of(document.raw)]
-        written = [write.place for _, places in mutations for write in places]
-        if _only_mutates(document, policy):
-            for match in _idle(matches, written):
-                yield document.problem(_pointless(match), "advice")
-        for mutation, places in mutations:
-            first: dict[Place, MutatedPlace] = {}
-            for write in places:
-                first.setdefault(write.place, write)
-            for place, write in first.items():
-                if not any(match.stores(place) for match in matches):
-                    yield from (_lost(document, mutation, write, match) for match in matches)
+def dropped(policy: LintedPolicy) -> Iterator[FormProblem]:
+    """Yield the advice for a policy."""
+    matches = list(dict.fromkeys(_matches(policy)))
+    mutations = [(each, list(writes(each))) for each in policy.mutations]
+    written = [write.place for _, places in mutations for write in places]
+    texts = [each.text for each in policy.expressions]
+    if not policy.checks and not any(word in text for text in texts for word in _TELLING):
+        idle = [each for each in matches if not any(map(each.stores, written))]
+        for match in idle if written and len(idle) < len(matches) else ():
+            message = f"{match.kept}: nothing that the policy writes"
+            yield FormProblem(match.path, message, f"remove {match.name}", rule=RULE)
+    for mutation, places in mutations:
+        first = {write.place: write for write in reversed(places)}
+        for place in dict.fromkeys(write.place for write in places):
+            for match in matches if not any(each.stores(place) for each in matches) else ():
+                home = f"{match.resource}/status" if place[:1] == ("status",) else match.resource
+                message = f"{path_text(place)} is lost: {match.kept}"
+                hint = "write what is stored" if home in (ANY_STEP, match.name) else f"match {home}"
+                yield first[place].finding(mutation, RULE, message, hint)
 
 
-def _only_mutates(document: Document, policy: AnyPolicy) -> bool:
-    """Whether a policy only mutates, and none of its expressions may distinguish its matches."""
-    texts = [each.text for each in expressions_of(document.raw)]
-    checks = isinstance(policy, Policy) and (
-        policy.spec.validations or policy.spec.audit_annotations
-    )
-    return not checks and not any(word in text for text in texts for word in _TELLING)
-
-
-def _idle(matches: list[_Match], written: list[Place]) -> list[_Match]:
-    """Return the matches that store nothing of what is written, if others store any of it."""
-    idle = [each for each in matches if not any(map(each.stores, written))]
-    return idle if written and len(idle) < len(matches) else []
-
-
-def _matches(policy: AnyPolicy, known: Resources) -> Iterator[_Match]:
-    for index, rule in enumerate(policy.spec.match_constraints.resource_rules):
-        for number, resource in enumerate(rule.resources):
-            path = ("spec", "matchConstraints", "resourceRules", index, "resources", number)
-            name = resource.partition("/")[0]
-            subresources = list(subresources_named(resource))
-            homes = [group for group in rule.api_groups if (group, name) in known]
-            for group in homes or rule.api_groups:
-                if not subresources:
-                    yield _Match(resource, group, path, None, _drops_status(group, resource, known))
-                for each in subresources:
-                    if covers(rule.operations, each.operation):
-                        yield _Match(resource, group.strip("*"), path, each)
-
-
-def _drops_status(group: str, resource: str, known: Resources) -> bool:
-    """Whether only requests to its subresource write the status of a resource."""
-    found = known.get((group, resource))
-    return found is not None and "status" in found.subresources and (group, resource) != _NODES
-
-
-def _pointless(match: _Match) -> FormProblem:
-    message = f"{match.kept}: nothing that the policy writes"
-    return FormProblem(match.path, message, f"remove {match.name}", rule=RULE)
-
-
-def _lost(
-    document: Document, mutation: HeldMutation, write: MutatedPlace, match: _Match
-) -> Problem:
-    message = f"{path_text(write.place)} is lost: {match.kept}"
-    home = f"{match.resource}/status" if write.place[:1] == ("status",) else match.resource
-    hint = "write what is stored" if home in (ANY_STEP, match.name) else f"match {home}"
-    return write.problem(document, mutation, message, hint, RULE)
+def _matches(policy: LintedPolicy) -> Iterator[_Match]:
+    known = policy.run.resources
+    for rule, resource, path in policy.named_resources:
+        name = resource.partition("/")[0]
+        homes = [group for group in rule.api_groups if (group, name) in known]
+        for group in homes or rule.api_groups:
+            for each in subresources_matched(resource, rule.operations):
+                home = known.get((group, resource)) if each is None else None
+                has_status = home is not None and "status" in home.subresources
+                drops = has_status and (group, resource) != _NODES
+                own = group if each is None else group.strip("*")
+                yield _Match(resource, own, path, each, drops)

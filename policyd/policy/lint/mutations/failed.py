@@ -4,20 +4,19 @@ import re
 from collections.abc import Collection, Iterator
 
 from policyd.cel.syntax.ast import Expr, StructExpr
-from policyd.cel.syntax.source import Source
 from policyd.errors import Problem
 from policyd.mutation.schemas.schemas import Gvk
 from policyd.policy.lint.mutations.failing import FRAGILE
 from policyd.policy.lint.mutations.parents import (
-    MissingPart,
     WrittenParts,
     missing_parts,
     operations,
 )
 from policyd.policy.lint.mutations.paths import read_path
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.kinds import KindTypes, kinds_of
+from policyd.policy.lint.types.kinds import KindTypes
 from policyd.policy.lint.types.writes import constant, fields_of
+from policyd.policy.model.expressions import MUTATIONS
 from policyd.policy.source.loaded_documents import Sources
 
 # The messages of the API server's library about a path that an object does not have.
@@ -40,25 +39,29 @@ def failed_operations(
         return
     op = found["op"] or found["deleting"]
     path = (found["path"] or found["deleted"]).rstrip(":")
+    missing = (
+        f"{path} is missing, so {op} fails",
+        "write a condition with has(…) ? [JSONPatch{…}] : []",
+    )
+    if op == "add":
+        message = f"the parent of {path} is missing, so add fails"
+        missing = message, "write an Overlay, which adds it, or add it first"
     steps = [each.replace("~1", "/").replace("~0", "~") for each in path.split("/")[1:]]
-    run = LintRun(sources)
-    for document, policy in run.policies():
-        if document.name not in names:
+    for policy in LintRun(sources).policies:
+        if policy.document.name not in names:
             continue
-        kinds = [
-            run.typed.of(policy, each) for each in (kind, *kinds_of(policy, run.typed.schemas))
-        ]
-        for each in run.typed.expressions(policy):
-            checked = kinds[0].checked(each.text) if each.role.patches else None
+        kinds = [policy.types(gvk) for gvk in (kind, *policy.kinds)]
+        for each in policy.of_role(*MUTATIONS.values()):
+            checked = kinds[0].checked(each.text)
             for node in operations(checked.expr) if checked is not None else ():
                 given = fields_of(node)
                 at = given.get("from" if found["of"] else "path")
                 if at is None or constant(given.get("op")) not in (op, None):
                     continue
                 if _leads(at, steps):
-                    part = _part(node, at, kinds) or _unknown(at, op, path)
-                    problem = Problem(part.message, hint=part.hint, rule=FRAGILE)
-                    yield document.placed(Source(each.text).at(part.node.pos, problem), each.at)
+                    message, hint = _explained(node, at, kinds) or missing
+                    finding = each.finding(at.pos, FRAGILE, message, hint)
+                    yield policy.document.problem(finding)
 
 
 def _leads(at: Expr, steps: list[str]) -> bool:
@@ -73,23 +76,11 @@ def _leads(at: Expr, steps: list[str]) -> bool:
     )
 
 
-def _part(node: StructExpr, at: Expr, kinds: list[KindTypes]) -> MissingPart | None:
-    """Return what lint says of an operation that nothing guards."""
+def _explained(node: StructExpr, at: Expr, kinds: list[KindTypes]) -> tuple[str, str] | None:
+    """Return what lint says of an operation that nothing guards: a message and a hint."""
     nothing = WrittenParts(frozenset(), "")
-    return next(
-        (
-            part
-            for types in kinds
-            for part in missing_parts(node, types, lambda step: None, frozenset(), nothing)
-            if part.node is at
-        ),
-        None,
-    )
-
-
-def _unknown(at: Expr, op: str, path: str) -> MissingPart:
-    if op == "add":
-        message = f"the parent of {path} is missing, so add fails"
-        return MissingPart((), at, message, "write an Overlay, which adds it, or add it first")
-    hint = "write a condition with has(…) ? [JSONPatch{…}] : []"
-    return MissingPart((), at, f"{path} is missing, so {op} fails", hint)
+    for types in kinds:
+        for part in missing_parts(node, types, lambda step: None, frozenset(), nothing):
+            if part.node is at:
+                return part.message, part.hint
+    return None

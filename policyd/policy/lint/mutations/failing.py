@@ -6,7 +6,6 @@ the kinds.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from policyd.cel.syntax.ast import (
     Checked,
@@ -18,88 +17,57 @@ from policyd.cel.syntax.ast import (
     StructExpr,
 )
 from policyd.cel.syntax.recursion import children
-from policyd.cel.syntax.source import Source
-from policyd.errors import Problem
 from policyd.mutation import KINDS
-from policyd.mutation.schemas.schemas import ANY_KIND, KindSchema, Schemas
+from policyd.mutation.schemas.schemas import ANY_KIND, KindSchema
 from policyd.policy.lint.guards.cases import has_known_kinds, matches_any
-from policyd.policy.lint.mutations.finding import MutationFinding
 from policyd.policy.lint.mutations.operations import OperationCheck
+from policyd.policy.lint.mutations.paths import MutationFinding
 from policyd.policy.lint.mutations.values import WrittenValues
-from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.kinds import KindTypes, TypedPolicies, kinds_of, tells_kinds_apart
+from policyd.policy.lint.run import LintedPolicy
+from policyd.policy.lint.types.kinds import KindTypes, tells_kinds_apart
 from policyd.policy.lint.types.writes import constant
-from policyd.policy.model.expressions import PolicyExpression
-from policyd.policy.model.kinds import AnyPolicy
-from policyd.policy.source.loaded_documents import Document
+from policyd.policy.model.expressions import MUTATIONS
+from policyd.policy.model.findings import FormProblem
 
 FAILING, FRAGILE = "failing-mutation", "fragile-mutation"
 
 
-def failing(run: LintRun) -> Iterator[Problem]:
-    """Yield the errors and advice for all policies, in file order."""
-    typed = run.typed
-    for document, policy in run.policies():
-        subjects = _Subjects.of(policy, typed, run.schemas)
-        for each in typed.expressions(policy):
-            if each.role.patches and not subjects.untyped.issues(each.text):
-                yield from subjects.problems(document, each)
-
-
-@dataclass(frozen=True, slots=True)
-class _Subjects:
-    """The kinds of a policy that have schemas; ``whole``: there are no others. ``other`` is the
-    kind of a policy without such kinds.
-    """
-
-    untyped: KindTypes
-    kinds: tuple[tuple[KindTypes, KindSchema], ...]
-    whole: bool
-    other: tuple[KindTypes, KindSchema | None]
-
-    @classmethod
-    def of(cls, policy: AnyPolicy, typed: TypedPolicies, merging: Schemas) -> "_Subjects":
-        named = kinds_of(policy, typed.schemas)
-        kinds = []
-        for gvk in named:
-            schema = merging.lookup(*gvk)
-            if schema is not None:
-                kinds.append((typed.of(policy, gvk), schema))
-        whole = len(kinds) == len(named) and has_known_kinds(policy, typed.schemas)
-        untyped, others = typed.of(policy, None), matches_any(policy, typed.schemas)
-        other = (typed.of(policy, ANY_KIND), merging.of_any_kind) if others else (untyped, None)
-        return cls(untyped, tuple(kinds), whole, other)
-
-    def problems(self, document: Document, each: PolicyExpression) -> Iterator[Problem]:
-        """Yield what is wrong with one expression."""
+def failing(policy: LintedPolicy) -> Iterator[FormProblem]:
+    """Yield the errors and advice for a policy."""
+    kinds: list[tuple[KindTypes, KindSchema | None]] = [
+        (policy.types(gvk), schema) for gvk, schema in policy.schemas.items()
+    ]
+    whole = len(kinds) == len(policy.kinds) and has_known_kinds(policy)  # there are no others
+    untyped = policy.types(None)
+    other: tuple[KindTypes, KindSchema | None] = (untyped, None)
+    if matches_any(policy):
+        other = (policy.types(ANY_KIND), policy.run.schemas.of_any_kind)
+    for each in policy.of_role(*MUTATIONS.values()):
+        if untyped.issues(each.text):
+            continue
         merges = KINDS[each.role.name].merges
         found: dict[tuple[int, str], tuple[MutationFinding, list[str]]] = {}
-        for types, schema in self.kinds or (self.other,):
+        for types, schema in kinds or [other]:
             checked = types.checked(each.text)
             for finding in _check(checked, schema, types, merges=merges) if checked else ():
                 key = finding.pos, finding.message
                 found.setdefault(key, (finding, []))[1].append(str(types.gvk))
-        for _, (finding, kinds) in sorted(found.items()):
-            everywhere = finding.general or len(kinds) == max(1, len(self.kinds))
+        for _, (finding, of) in sorted(found.items()):
+            everywhere = finding.general or len(of) == max(1, len(kinds))
             if not everywhere and tells_kinds_apart(each.text):
                 continue
-            fails = finding.certain and (finding.general or (everywhere and self.whole))
-            where = "" if everywhere else f" ({'; '.join(kinds)})"
-            problem = Problem(
-                finding.message + where,
-                hint=finding.hint,
-                rule=FAILING if fails else FRAGILE,
-                severity="error" if fails else "advice",
-            )
-            yield document.placed(Source(each.text).at(finding.pos, problem), each.at)
+            fails = finding.certain and (finding.general or (everywhere and whole))
+            message = finding.message + ("" if everywhere else f" ({'; '.join(of)})")
+            rule = FAILING if fails else FRAGILE
+            yield each.finding(finding.pos, rule, message, finding.hint)
 
 
 def _check(
     checked: Checked, schema: KindSchema | None, types: KindTypes, *, merges: bool
 ) -> Iterator[MutationFinding]:
-    root = schema.root if schema is not None else None
-    values = WrittenValues(checked.types, merges, schema is not None and schema.native, root)
+    values = WrittenValues(checked.types, merges, schema)
     if merges:
+        root = schema.root if schema is not None else None
         yield from values.findings(checked.expr, root, "", "Object")
         return
     loops: dict[str, Expr] = {}
@@ -107,7 +75,7 @@ def _check(
     def strings(node: Expr) -> frozenset[str] | None:
         return _strings(node, loops, types)
 
-    check = OperationCheck(schema, values, strings)
+    check = OperationCheck(values, strings)
     yield from _operations(checked.expr, check, loops)
 
 

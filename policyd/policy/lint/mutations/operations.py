@@ -7,8 +7,13 @@ from policyd._core.schema.types import Field
 from policyd.cel.syntax.ast import Expr, StructExpr
 from policyd.mutation.schemas.schemas import KindSchema
 from policyd.near_names import nearest
-from policyd.policy.lint.mutations.finding import MutationFinding
-from policyd.policy.lint.mutations.paths import PatchPath, follow, is_one_step, read_path
+from policyd.policy.lint.mutations.paths import (
+    MutationFinding,
+    PatchPath,
+    follow,
+    is_one_step,
+    read_path,
+)
 from policyd.policy.lint.mutations.results import results
 from policyd.policy.lint.mutations.values import WrittenValues
 from policyd.policy.lint.types.writes import constant, fields_of
@@ -38,16 +43,22 @@ class OperationCheck:
     ``strings`` returns the strings that an expression can have as its value, None if unknown.
     """
 
-    schema: KindSchema | None
     values: WrittenValues
     strings: Strings
+
+    @property
+    def schema(self) -> KindSchema | None:
+        return self.values.schema
 
     def findings(self, node: StructExpr) -> Iterator[MutationFinding]:
         """Yield the mistakes of one ``JSONPatch{...}``."""
         if any(field.optional for field in node.fields):
             return
-        given = fields_of(node)
-        ops = self._ops(given.get("op"))
+        given, ops = fields_of(node), {""}
+        if "op" in given:
+            found = [constant(each) for each in results(given["op"])]
+            known = all(isinstance(op, str) for op in found)
+            ops = set(found) if known else set(OPS)  # every op that it can have
         yield from self._wrong_ops(node, given.get("op"), ops)
         ops &= set(OPS)
         if not ops:
@@ -61,13 +72,6 @@ class OperationCheck:
         yield from self._source(node, given.get("from"), ops)
         if ops <= {"add", "replace"}:
             yield from self._value(node, given.get("value"), target)
-
-    def _ops(self, node: Expr | None) -> set[str]:
-        """Return every op that the operation can have; all if unknown."""
-        if node is None:
-            return {""}
-        found = [constant(each) for each in results(node)]
-        return set(found) if all(isinstance(op, str) for op in found) else set(OPS)
 
     def _wrong_ops(
         self, node: StructExpr, at: Expr | None, ops: set[str]

@@ -6,19 +6,19 @@ it: that is how most policies add a missing parent first.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from policyd.cel.syntax.ast import Call, Expr, StructExpr
 from policyd.cel.syntax.recursion import nodes
+from policyd.cel.types.types import Kind
 from policyd.policy.lint.guards.forms import NOT_NULL, Place, Places
 from policyd.policy.lint.mutations.operations import OPS
 from policyd.policy.lint.mutations.paths import read_path, shown
+from policyd.policy.lint.run import LintedPolicy
 from policyd.policy.lint.types.kinds import KindTypes
 from policyd.policy.lint.types.writes import constant, fields_of
-from policyd.policy.model.expressions import mutations_of
-from policyd.policy.model.kinds import AnyPolicy
 
 _ANY = "[*]"  # a computed step that is no known place
 _LABELS: Place = ("object", "metadata", "labels")
@@ -45,9 +45,7 @@ class WrittenParts:
     words: str
 
     @classmethod
-    def of(
-        cls, policy: AnyPolicy, raw: Mapping[str, object], trees: Sequence[Expr]
-    ) -> "WrittenParts":
+    def of(cls, policy: LintedPolicy, trees: Sequence[Expr]) -> "WrittenParts":
         """Collect the paths of all operations, and the words of all other mutations."""
         places = {
             _normal(("object", *steps))
@@ -56,12 +54,10 @@ class WrittenParts:
             for steps in [_steps(fields_of(node).get("path"), lambda each: None)]
             if steps is not None and constant(fields_of(node).get("op")) != "remove"
         }
-        selector = policy.spec.match_constraints.object_selector
-        if selector.match_labels:
+        if policy.model.spec.match_constraints.object_selector.match_labels:
             places.add(_LABELS)
-        others = [
-            each.held for each in mutations_of(raw) if each.kind.merges or each.kind.mutator is None
-        ]
+        kinds = [(each.kind, each.held) for each in policy.mutations]
+        others = [held for kind, held in kinds if kind.merges or kind.mutator is None]
         return cls(frozenset(places), json.dumps(others, default=str))
 
     def has(self, place: Place) -> bool:
@@ -91,7 +87,8 @@ def missing_parts(
             place: Place = ("object", *steps[:length])
             if written.has(place):
                 continue
-            if _may_lack(types, place) and not _is_there(place, there):
+            index = place[-1].startswith("[") or place[-1] == "-" or place[-1].isdigit()
+            if not index and types.may_lack(place) and not _is_there(place, there):
                 adds = name == "path" and op in _ADDING
                 yield _missing(given[name], op, (place, ("object", *steps)), types, adds=adds)
                 break
@@ -104,23 +101,15 @@ def _steps(node: Expr | None, key_of: KeyOf) -> tuple[str, ...] | None:
     path = read_path(node) if node is not None else None
     if path is None or not path.rooted:
         return None
-    return tuple(step if isinstance(step, str) else _computed(step, key_of) for step in path.steps)
-
-
-def _computed(step: Expr, key_of: KeyOf) -> str:
-    if isinstance(step, Call) and step.function == "string":
-        step = step.args[0]
-    return key_of(step) or _ANY
+    plain = (
+        step.args[0] if isinstance(step, Call) and step.function == "string" else step
+        for step in path.steps
+    )
+    return tuple(step if isinstance(step, str) else key_of(step) or _ANY for step in plain)
 
 
 def _normal(place: Place) -> Place:
     return tuple(_ANY if step.startswith("[") else step for step in place)
-
-
-def _may_lack(types: KindTypes, place: Place) -> bool:
-    if place[-1].startswith("[") or place[-1] == "-" or place[-1].isdigit():
-        return False  # an index
-    return types.may_lack(place)
 
 
 def _is_there(place: Place, there: Places) -> bool:
@@ -140,13 +129,13 @@ def _missing(
     if adds:
         hint = "write an Overlay, which adds it, or add it first"
         if _is_plain(place):
-            empty = "[]" if types.is_list(place) else "{}"
+            empty = "[]" if types.type_at(place).kind is Kind.LIST else "{}"
             adding = f"JSONPatch{{op: 'add', path: '{path}', value: {empty}}}"
             hint = (
                 f"write (has({'.'.join(place)}) ? [] : [{adding}]) + [JSONPatch{{…}}], or in a "
                 "Policy an Overlay, which adds it"
             )
-    elif types.is_map(whole[:-1]) and _is_plain(whole[:-1]):
+    elif types.type_at(whole[:-1]).kind is Kind.MAP and _is_plain(whole[:-1]):
         known = len(place) - 1  # what is there for certain
         above = ".".join((*whole[:known], *(f"?{step}" for step in whole[known:-1])))
         key = "KEY" if whole[-1].startswith("[") else f"'{whole[-1]}'"

@@ -6,17 +6,31 @@ one step of any name. Reads no objects.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from policyd._core.schema.types import Field, SchemaType
 from policyd.cel.syntax.ast import Call, Expr, Select
 from policyd.mutation.overlays.types import expectation
 from policyd.mutation.schemas.unknown_fields import field_hint
-from policyd.policy.lint.mutations.finding import MutationFinding
 from policyd.policy.lint.types.writes import constant
 
 END = "-"
 # Strings without a slash: names of objects, containers, volumes …
 _NAMES = ("name", "namespace", "generateName", "uid", "kind")
+
+
+class MutationFinding(NamedTuple):
+    """A mistake at an offset of an expression.
+
+    ``certain``: the mutation fails whenever the operation or object is applied, not only for some
+    objects. ``general``: for objects of every kind.
+    """
+
+    pos: int
+    message: str
+    hint: str = ""
+    certain: bool = True
+    general: bool = False
 
 
 @dataclass(frozen=True, slots=True)

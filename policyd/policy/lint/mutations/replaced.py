@@ -8,13 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from policyd._core.schema.types import Field, Relation
-from policyd.errors import Problem
 from policyd.json_types import FieldPath
 from policyd.mutation.overlays.directives import directive_of
 from policyd.pattern.marks import Mark, split_if_known
-from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.kinds import kinds_of
-from policyd.policy.model.expressions import CONDITION, mutations_of
+from policyd.policy.lint.run import LintedPolicy
+from policyd.policy.model.expressions import CONDITION
 from policyd.policy.model.findings import FormProblem, path_text
 
 RULE = "replaced-list"
@@ -22,23 +20,22 @@ _WHOLE = ("ALL", "*")  # of capabilities, verbs …: nothing is lost
 _WRITING = (None, Mark.NONE, Mark.ADD)  # of keys that are no conditions
 
 
-def replaced(run: LintRun) -> Iterator[Problem]:
-    """Yield the advice for all policies, in file order."""
-    for document, policy in run.policies():
-        conditions = [each.text for each in run.typed.expressions(policy) if each.role is CONDITION]
-        kinds = [run.schemas.lookup(*gvk) for gvk in kinds_of(policy, run.typed.schemas)]
-        for mutation in mutations_of(document.raw):
-            if mutation.kind.mutator is not None:
-                continue
-            places = {
-                path: None
-                for kind in kinds
-                if kind is not None
-                for path in _lists(mutation.held, kind.root, ())
-                if not any(str(path[-1]) in text for text in conditions)
-            }
-            for place in places:
-                yield document.problem(_finding(mutation.path, place), "advice")
+def replaced(policy: LintedPolicy) -> Iterator[FormProblem]:
+    """Yield the advice for the overlays of a policy."""
+    conditions = [each.text for each in policy.of_role(CONDITION)]
+    for overlay, tree in policy.overlays:
+        found = (_lists(tree, schema.root, ()) for schema in policy.schemas.values())
+        for place in dict.fromkeys(path for paths in found for path in paths):
+            if not any(str(place[-1]) in text for text in conditions):
+                yield FormProblem(
+                    (*overlay, *place),
+                    f"{path_text(place)} is replaced: the items that an object already has are "
+                    "lost",
+                    "to keep them, write - $patch: append as the first item; if this is intended, "
+                    "write - $patch: replace",
+                    at_key=True,
+                    rule=RULE,
+                )
 
 
 def _lists(tree: dict[str, Any], at: Field, path: FieldPath) -> Iterator[FieldPath]:
@@ -84,15 +81,4 @@ def _has_conditions(tree: dict[str, Any]) -> bool:
         split_if_known(key)[0] not in _WRITING
         or (isinstance(value, dict) and _has_conditions(value))
         for key, value in tree.items()
-    )
-
-
-def _finding(overlay: FieldPath, place: FieldPath) -> FormProblem:
-    return FormProblem(
-        (*overlay, *place),
-        f"{path_text(place)} is replaced: the items that an object already has are lost",
-        "to keep them, write - $patch: append as the first item; if this is intended, write "
-        "- $patch: replace",
-        at_key=True,
-        rule=RULE,
     )

@@ -20,9 +20,10 @@ from policyd.cel.syntax.ast import (
 )
 from policyd.cel.types.types import DYN, Kind, Type, is_optional, is_patch_object
 from policyd.mutation.overlays.types import expectation, fits_expression, in_words
+from policyd.mutation.schemas.schemas import KindSchema
 from policyd.mutation.schemas.unknown_fields import field_hint
 from policyd.policy.lint.guards.forms import is_null
-from policyd.policy.lint.mutations.finding import MutationFinding
+from policyd.policy.lint.mutations.paths import MutationFinding
 from policyd.policy.lint.mutations.results import items, results
 
 _UNWRITABLE = {
@@ -48,14 +49,17 @@ class WrittenValues:
     """Checks the values of one expression for one kind.
 
     ``types`` are the static types by node id. ``merges``: an ApplyConfiguration, else the values of
-    a JSONPatch. ``native``: the kind has a Go type, so an unknown field is an error, not dropped.
-    ``root`` is the schema of the object, if it is known.
+    a JSONPatch. ``schema``: of the object, if it is known.
     """
 
     types: Mapping[int, Type]
     merges: bool
-    native: bool
-    root: Field | None
+    schema: KindSchema | None
+
+    @property
+    def fails(self) -> bool:
+        """Whether an unknown field is an error; custom resources drop it."""
+        return self.merges or (self.schema is not None and self.schema.native)
 
     def findings(
         self, node: Expr, at: Field | None, where: str, expected: str = ""
@@ -95,47 +99,35 @@ class WrittenValues:
             found = _in_words(node, given)
             message = f"{where}: expected {expectation(at.type)}, got {found}"
             remedy = _remedy(node, given, at.type)
-            yield MutationFinding(node.pos, message, remedy, certain=self.native or self.merges)
+            yield MutationFinding(node.pos, message, remedy, certain=self.fails)
             return
         match node:
-            case StructExpr():
-                yield from self._struct(node, at, where, expected or node.type_name)
-            case MapExpr():
-                yield from self._map(node, at, where, expected)
+            case StructExpr() | MapExpr():
+                yield from self._members(node, at, where, expected)
             case ListExpr() | Comprehension():
                 yield from self._list(node, at, where, expected)
 
-    def _struct(
-        self, node: StructExpr, at: Field | None, where: str, name: str
+    def _members(
+        self, node: StructExpr | MapExpr, at: Field | None, where: str, expected: str
     ) -> Iterator[MutationFinding]:
-        for member in node.fields:
-            if name == "Object" and member.name in _OWN:
+        """Check the members of an ``Object…{}``, or of a map, which may have computed keys."""
+        name = (expected or node.type_name) if isinstance(node, StructExpr) else ""
+        for key, pos, value in _members(node):
+            if name == "Object" and key in _OWN:
                 continue
-            below, inner = None, f"{name}.{member.name}"
-            if at is not None:
-                below = at.type.fields.get(member.name, at.type.extra)
-                if below is None:
-                    yield self._unknown(member.pos, member.name, at.type, where)
-            declared = at is not None and member.name in at.type.fields
-            place = self._below(where, member.name)
-            yield from self._field(member.value, below, place, inner, declared=declared)
-
-    def _map(
-        self, node: MapExpr, at: Field | None, where: str, expected: str
-    ) -> Iterator[MutationFinding]:
-        for entry in node.entries:
-            key = entry.key.value if isinstance(entry.key, Literal) else None
             below, declared = None, False
-            if at is not None and isinstance(key, str):
+            if at is not None and key is not None:
                 below, declared = at.type.fields.get(key, at.type.extra), key in at.type.fields
                 if below is None:
-                    yield self._unknown(entry.key.pos, key, at.type, where)
+                    yield self._unknown(pos, key, at.type, where)
             elif at is not None:
                 below = at.type.extra
-            place = self._below(where, key if isinstance(key, str) else "*")
-            around = f"write {expected}{{…}} in place of the map around it"
-            nested = list(self._nested(entry.value, below, place, around))
-            yield from nested or self._field(entry.value, below, place, expected, declared=declared)
+            place = self._below(where, "*" if key is None else key)
+            inner, nested = f"{name}.{key}" if name else expected, list[MutationFinding]()
+            if isinstance(node, MapExpr):
+                around = f"write {expected}{{…}} in place of the map around it"
+                nested = list(self._nested(value, below, place, around))
+            yield from nested or self._field(value, below, place, inner, declared=declared)
 
     def _field(
         self, value: Expr, at: Field | None, where: str, expected: str, *, declared: bool
@@ -180,8 +172,8 @@ class WrittenValues:
 
     def _unknown(self, pos: int, name: str, kind: SchemaType, where: str) -> MutationFinding:
         message = f"{where or 'the object'} has no field '{name}'"
-        hint = field_hint(name, kind, kind if self.root is None else self.root.type)
-        return MutationFinding(pos, message, hint, certain=self.native or self.merges)
+        hint = field_hint(name, kind, kind if self.schema is None else self.schema.root.type)
+        return MutationFinding(pos, message, hint, certain=self.fails)
 
     def _is_atomic(self, node: Expr, kind: SchemaType) -> bool | None:
         """Whether a value is a list or map that is only replaced as a whole; None: if it is one."""
@@ -219,6 +211,16 @@ class WrittenValues:
         if isinstance(node, MapExpr | StructExpr):
             return wanted.is_map
         return _fits(given, wanted)
+
+
+def _members(node: StructExpr | MapExpr) -> Iterator[tuple[str | None, int, Expr]]:
+    """Yield the name of each member, None if it is computed, with its offset and value."""
+    if isinstance(node, StructExpr):
+        yield from ((field.name, field.pos, field.value) for field in node.fields)
+    else:
+        for entry in node.entries:
+            key = entry.key.value if isinstance(entry.key, Literal) else None
+            yield key if isinstance(key, str) else None, entry.key.pos, entry.value
 
 
 def _unwrapped(t: Type) -> Type:

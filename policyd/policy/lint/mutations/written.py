@@ -6,8 +6,7 @@ from typing import Any
 
 from policyd.cel.syntax.ast import Expr, MapExpr, StructExpr
 from policyd.cel.syntax.parser import parse
-from policyd.cel.syntax.source import Source
-from policyd.errors import CelSyntaxError, Problem
+from policyd.errors import CelSyntaxError
 from policyd.json_types import FieldPath
 from policyd.mutation.overlays.directives import DIRECTIVE
 from policyd.pattern.marks import Mark, split_if_known
@@ -18,8 +17,7 @@ from policyd.policy.lint.mutations.paths import read_path
 from policyd.policy.lint.mutations.results import items, results
 from policyd.policy.lint.types.writes import constant, fields_of
 from policyd.policy.model.expressions import HeldMutation
-from policyd.policy.model.findings import FormProblem, path_text
-from policyd.policy.source.loaded_documents import Document
+from policyd.policy.model.findings import FormProblem
 
 _OWN = ("apiVersion", "kind")
 _KEY = "name"  # of most keyed lists: it names the item
@@ -34,16 +32,12 @@ class MutatedPlace:
     place: Place
     at: int | FieldPath
 
-    def problem(
-        self, document: Document, mutation: HeldMutation, message: str, hint: str, rule: str
-    ) -> Problem:
-        """Return advice about this write."""
+    def finding(self, mutation: HeldMutation, rule: str, message: str, hint: str) -> FormProblem:
+        """Return a problem of this write."""
         if isinstance(self.at, tuple):
-            path = (*mutation.path, *self.at)
-            return document.problem(FormProblem(path, message, hint, True, rule), "advice")
-        found = Problem(message, hint=hint, rule=rule, severity="advice")
-        source = Source(mutation.held["expression"])
-        return document.placed(source.at(self.at, found), path_text((*mutation.path, "expression")))
+            return FormProblem((*mutation.path, *self.at), message, hint, True, rule)
+        path = (*mutation.path, "expression")
+        return FormProblem(path, message, hint, rule=rule, pos=self.at)
 
 
 def writes(mutation: HeldMutation) -> Iterator[MutatedPlace]:

@@ -21,18 +21,16 @@ from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import ANY_KIND, Gvk
 from policyd.policy.compile.reads.compiled_reads import read_type
 from policyd.policy.kinds.controllers import CONTROLLERS, controller_rules
-from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.object_types import KindSchemas, ObjectTypes
 from policyd.policy.kinds.plural import plural
-from policyd.policy.kinds.subresources import Subresource, subresources_named
-from policyd.policy.model.expressions import KEY, VARIABLE, PolicyExpression, expressions_of
+from policyd.policy.kinds.subresources import Subresource, subresources_matched
+from policyd.policy.model.expressions import PolicyExpression
 from policyd.policy.model.kinds import (
     AnyPolicy,
     Policy,
     ValidatingAdmissionPolicy,
 )
 from policyd.policy.model.match import NamedRuleWithOperations, covers
-from policyd.policy.source.loaded_documents import Sources
 from policyd.versions import NEWEST, KubernetesVersion
 
 _MAX_KINDS = 10
@@ -103,8 +101,8 @@ def subresource_kinds(
     found = (
         (gvk, each.operation)
         for resource in rule.resources
-        for each in subresources_named(resource)
-        if covers(rule.operations, each.operation)
+        for each in subresources_matched(resource, rule.operations)
+        if each is not None
         for gvk in kinds_of_subresource(each, resource, rule, schemas)
     )
     yield from islice(((gvk, op) for gvk, op in found if schemas.find(gvk) is not None), _MAX_KINDS)
@@ -131,48 +129,6 @@ def kinds_of_subresource(
 def tells_kinds_apart(text: str) -> bool:
     """Whether an expression may be meant for only some of the kinds of its policy."""
     return _GUARD.search(text) is not None
-
-
-class TypedPolicies:
-    """The types of all policies of some sources, each built on first use."""
-
-    def __init__(self, sources: Sources) -> None:
-        self.schemas = KindSchemas(
-            (each.raw for each in definitions(sources).documents), sources.version
-        )
-        self.version = sources.version
-        self._expressions = {
-            id(document.model): tuple(expressions_of(document.raw))
-            for document in sources.documents
-            if isinstance(document.model, AnyPolicy)
-        }
-        self._made: dict[tuple[int, Gvk | None], KindTypes] = {}
-
-    def expressions(self, policy: AnyPolicy) -> Sequence[PolicyExpression]:
-        """Return the expressions of one of the policies."""
-        return self._expressions[id(policy)]
-
-    def of(self, policy: AnyPolicy, gvk: Gvk | None) -> "KindTypes":
-        """Return the types of one of the policies for a kind."""
-        key = (id(policy), gvk)
-        made = self._made.get(key)
-        if made is None:
-            variables = [each for each in self.expressions(policy) if each.role is VARIABLE]
-            made = KindTypes(policy, variables, self.schemas, gvk, self.version)
-            self._made[key] = made
-        return made
-
-    def keys(self, policy: AnyPolicy) -> Iterator[tuple[PolicyExpression, "KindTypes"]]:
-        """Yield the keys of the reads of a policy, each with the types for what it reads, if that
-        has a schema.
-        """
-        reads = policy.spec.reads if isinstance(policy, Policy) else ()
-        for each in self.expressions(policy):
-            if each.role is KEY:
-                read = reads[int(each.path[2])]
-                gvk = Gvk.of(read.api_version, read.kind)
-                if self.schemas.find(gvk) is not None:
-                    yield each, KindTypes(policy, (), self.schemas, gvk, self.version, item=True)
 
 
 class KindTypes:
@@ -223,7 +179,7 @@ class KindTypes:
 
     def issues(self, text: str) -> list[Issue]:
         """Return the type errors of an expression."""
-        return list(self._checked(text)[1])
+        return self._checked(text)[1]
 
     def lacks(self, place: tuple[str, ...]) -> bool:
         """Whether the schema of the kind has no field at a place such as (``object``, ``spec``)."""
@@ -239,7 +195,7 @@ class KindTypes:
 
     def may_lack(self, place: tuple[str, ...]) -> bool:
         """Whether an object may be without the value at a place, which may have indexes."""
-        above = self._type_at(place[:-1])
+        above = self.type_at(place[:-1])
         if above.kind is Kind.MAP:
             return True
         return self.objects.is_object(above) and self.objects.may_lack(above, place[-1])
@@ -247,21 +203,10 @@ class KindTypes:
     def may_be_null(self, place: tuple[str, ...]) -> bool:
         """Whether the value at a place in an object, not in params, may be null."""
         inside = len(place) > 1 and place[0] != "params"
-        return inside and self.objects.may_be_null(self._type_at(place[:-1]), place[-1])
+        return inside and self.objects.may_be_null(self.type_at(place[:-1]), place[-1])
 
-    def is_object(self, place: tuple[str, ...]) -> bool:
-        """Whether the schema has an object with fields of its own at a place."""
-        return self.objects.is_object(self._type_at(place))
-
-    def is_map(self, place: tuple[str, ...]) -> bool:
-        """Whether the schema has a map at a place, whose keys are no fields."""
-        return self._type_at(place).kind is Kind.MAP
-
-    def is_list(self, place: tuple[str, ...]) -> bool:
-        """Whether the schema has a list at a place."""
-        return self._type_at(place).kind is Kind.LIST
-
-    def _type_at(self, place: tuple[str, ...]) -> Type:
+    def type_at(self, place: tuple[str, ...]) -> Type:
+        """Return the type of the value at a place, which may have indexes; dyn if unknown."""
         here = self._scope.variables.get(place[0], DYN)
         for name in place[1:]:
             if here.kind in (Kind.LIST, Kind.MAP):

@@ -8,17 +8,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from policyd.cel.syntax.ast import Literal
-from policyd.errors import Fix, Problem
+from policyd.errors import Fix
 from policyd.near_names import nearest
 from policyd.policy.lint.guards.cases import cases
 from policyd.policy.lint.guards.field_presence import RequestCase
-from policyd.policy.lint.run import LintRun
+from policyd.policy.lint.run import LintedPolicy
 from policyd.policy.lint.types.kinds import KindTypes
-from policyd.policy.lint.values.comparisons import EQUALITIES, Comparison, by_place, problem_at
+from policyd.policy.lint.values.comparisons import EQUALITIES, Comparison, comparisons
 from policyd.policy.model.expressions import PolicyExpression
-from policyd.policy.model.findings import quoted
+from policyd.policy.model.findings import FormProblem, quoted
 from policyd.policy.model.match import OPERATIONS
-from policyd.policy.source.loaded_documents import Document
 
 NEVER_RULE = "impossible-value"
 UNKNOWN_RULE = "unknown-value"
@@ -39,23 +38,18 @@ class _Allowed:
     narrow: bool = False
 
 
-def never_equal(run: LintRun) -> Iterator[Problem]:
-    """Yield the problems of all policies, in file order."""
-    for document, policy in run.policies():
-        every = list(cases(policy, run.typed))
-        kinds = {types.gvk: types for types, _ in every}
-        for each in run.typed.expressions(policy):
-            placed = by_place(each, kinds.values())
-            compared = {_text(found[0]) for found in placed.values()} - {""}
-            for found in placed.values():
-                value = _text(found[0])
-                allowed = _allowed(found, every) if value else _Allowed()
-                if value and allowed.values and value not in allowed.values:
-                    right = _same_but_for_case(value, allowed)
-                    if right not in compared and (
-                        right or not allowed.narrow
-                    ):  # 'all' beside 'ALL'
-                        yield _problem(document, each, found[0], right, allowed)
+def never_equal(policy: LintedPolicy) -> Iterator[FormProblem]:
+    """Yield the problems of all expressions, in order."""
+    every = list(cases(policy))
+    for each, placed in comparisons(policy):
+        compared = {_text(found[0]) for found in placed.values()} - {""}
+        for found in placed.values():
+            value = _text(found[0])
+            allowed = _allowed(found, every) if value else _Allowed()
+            if value and allowed.values and value not in allowed.values:
+                right = _same_but_for_case(value, allowed)
+                if right not in compared and (right or not allowed.narrow):  # 'all' beside 'ALL'
+                    yield _problem(each, found[0], right, allowed)
 
 
 def _text(comparison: Comparison) -> str:
@@ -105,11 +99,10 @@ def _quoted(value: str) -> str:
 
 
 def _problem(
-    document: Document, each: PolicyExpression, found: Comparison, right: str, allowed: _Allowed
-) -> Problem:
+    each: PolicyExpression, found: Comparison, right: str, allowed: _Allowed
+) -> FormProblem:
     value = _text(found)
     shown = _quoted(value)
-    certain = bool(right) or allowed.closed
     listed = sorted(filter(None, allowed.values))
     near = nearest(value, listed)
     if right:
@@ -119,15 +112,9 @@ def _problem(
     else:
         hint = ", ".join(map(_quoted, listed[:_MANY])) + (", …" if len(listed) > _MANY else "")
         hint = f"the values are {hint}"
-    return problem_at(
-        document,
-        each,
-        found.other.pos,
-        f"{shown} is never the value of this field, so the comparison always has the same result"
-        if certain
-        else f"{shown} is not a known value of this field",
-        rule=NEVER_RULE if certain else UNKNOWN_RULE,
-        severity="error" if certain else "advice",
-        hint=hint,
-        fix=Fix(value, right) if right else None,
-    )
+    rule, message = UNKNOWN_RULE, f"{shown} is not a known value of this field"
+    if right or allowed.closed:
+        never = f"{shown} is never the value of this field"
+        rule, message = NEVER_RULE, f"{never}, so the comparison always has the same result"
+    fix = Fix(value, right) if right else None
+    return each.finding(found.other.pos, rule, message, hint, fix)

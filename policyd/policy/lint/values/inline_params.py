@@ -7,43 +7,36 @@ from policyd.cel.hints.tree import listed, near
 from policyd.cel.syntax.ast import Call, Comprehension, Expr, Ident, Literal, Select
 from policyd.cel.syntax.recursion import nodes
 from policyd.cel.syntax.unparse import unparse
-from policyd.errors import Problem
-from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.values.comparisons import problem_at
-from policyd.policy.model.kinds import Policy
+from policyd.policy.lint.run import LintedPolicy
+from policyd.policy.model.findings import FormProblem
 
 RULE = "type-check"
 _NAME = "params"
 _CONSTANTS = "write the values below params, such as {}: 5: they are constants, not a schema"
 
 
-def missing_params(run: LintRun) -> Iterator[Problem]:
-    """Yield the advice for all policies, in file order. Fields that ``has()`` tests may be
-    missing.
-    """
-    for document, expression, checked in run.expressions:
-        params = document.model.spec.params if isinstance(document.model, Policy) else None
-        if params is None or any(map(_is_shadowed, nodes(checked.expr))):
+def missing_params(policy: LintedPolicy) -> Iterator[FormProblem]:
+    """Yield the advice for a policy. Fields that ``has()`` tests may be missing."""
+    params = policy.own.params if policy.own else None
+    for expression, checked in policy.compiled:
+        every = list(nodes(checked.expr))
+        loops = [each for each in every if isinstance(each, Comprehension)]
+        if params is None or any(_NAME in (each.iter_var, each.iter_var2) for each in loops):
             continue
-        reads = [each for each in nodes(checked.expr) if _read(each)]
-        tested = {unparse(each) for each in reads if isinstance(each, Select) and each.test_only}
-        for node in reads:
-            whole, field = _read(node) or (node, "")
+        reads = [(node, *read) for node in every if (read := _read(node))]
+        tested = {unparse(each) for each in every if isinstance(each, Select) and each.test_only}
+        for node, whole, field in reads:
             value = _value(whole, params)
-            if isinstance(value, dict) and field not in value and not _is_tested(node, tested):
-                text = unparse(whole)
-                close = near(field, map(str, value))
-                hint = f"did you mean {text}.{close}?" if close else f"it has {listed(value)}"
-                if isinstance(value.get("properties"), dict):
-                    hint = _CONSTANTS.format(field)
-                message = f"{text} has no field '{field}'"
-                yield problem_at(
-                    document, expression, node.pos, message, rule=RULE, severity="advice", hint=hint
-                )
-
-
-def _is_shadowed(node: Expr) -> bool:
-    return isinstance(node, Comprehension) and _NAME in (node.iter_var, node.iter_var2)
+            if not isinstance(value, dict) or field in value:
+                continue
+            text = unparse(whole)
+            if isinstance(node, Select) and (node.test_only or f"has({unparse(node)})" in tested):
+                continue
+            close = near(field, map(str, value))
+            hint = f"did you mean {text}.{close}?" if close else f"it has {listed(value)}"
+            if isinstance(value.get("properties"), dict):
+                hint = _CONSTANTS.format(field)
+            yield expression.finding(node.pos, RULE, f"{text} has no field '{field}'", hint)
 
 
 def _read(node: Expr) -> tuple[Expr, str] | None:
@@ -55,10 +48,6 @@ def _read(node: Expr) -> tuple[Expr, str] | None:
         if isinstance(key, Literal) and isinstance(key.value, str):
             return whole, key.value
     return None
-
-
-def _is_tested(node: Expr, tested: set[str]) -> bool:
-    return isinstance(node, Select) and (node.test_only or f"has({unparse(node)})" in tested)
 
 
 def _value(node: Expr, params: dict[str, Any]) -> Any:

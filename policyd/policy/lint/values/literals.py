@@ -12,13 +12,13 @@ from policyd._core.eval.layout import Layout
 from policyd._core.values.errors import CelError
 from policyd.cel.env import Environment
 from policyd.cel.plan.planner import plan
-from policyd.cel.syntax.ast import Call, Checked, Expr, Literal
+from policyd.cel.syntax.ast import Call, Literal
 from policyd.cel.syntax.recursion import nodes
 from policyd.cel.syntax.unparse import unparse
 from policyd.cel.types.types import Kind
-from policyd.errors import BudgetExceeded, CelCompileError, Problem
-from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.values.comparisons import problem_at
+from policyd.errors import BudgetExceeded, CelCompileError
+from policyd.policy.lint.run import LintedPolicy
+from policyd.policy.model.findings import FormProblem
 from policyd.versions import KubernetesVersion
 
 RULE = "invalid-literal"
@@ -38,51 +38,28 @@ _HINTS = {
 _BYTES = re.compile(r"([0-9.]+) ?([kKMGTPE])i?[bB]")
 
 
-def invalid_literals(run: LintRun) -> Iterator[Problem]:
+def invalid_literals(policy: LintedPolicy) -> Iterator[FormProblem]:
     """Yield the errors of all expressions, in order."""
-    for document, expression, checked in run.expressions:
-        for call, literal in _literals(checked.expr):
-            why = _failure(call, literal, run.sources.version)
-            if why:
-                function = _PARSERS[call.function]
-                yield problem_at(
-                    document,
-                    expression,
-                    literal.pos,
-                    f"{call.function}({unparse(literal)}) is always an error: {why}",
-                    rule=RULE,
-                    severity="error",
-                    hint=_hint(function, literal.value),
-                )
-        for whole, index, pos in _negative_indexes(checked):
-            message = f"the index {index} is always an error: indexes count from 0"
-            text = unparse(whole)
-            hint = f"write {text}[size({text}) - {-index}]"
-            yield problem_at(
-                document, expression, pos, message, rule=RULE, severity="error", hint=hint
-            )
+    for expression, checked in policy.compiled:
+        for node in nodes(checked.expr):
+            match node:
+                case Call(args=(Literal(value=str()) as literal, *_)) if _parses(node):
+                    if why := _failure(node, literal, policy.run.sources.version):
+                        message = f"{node.function}({unparse(literal)}) is always an error: {why}"
+                        hint = _hint(_PARSERS[node.function], literal.value)
+                        yield expression.finding(literal.pos, RULE, message, hint)
+                case Call(function="_[_]", args=(whole, Literal(value=int() as index) as at)):
+                    if index < 0 and checked.types[whole.id].kind is not Kind.MAP:
+                        message = f"the index {index} is always an error: indexes count from 0"
+                        text = unparse(whole)
+                        hint = f"write {text}[size({text}) - {-index}]"
+                        yield expression.finding(at.pos, RULE, message, hint)
 
 
-def _negative_indexes(checked: Checked) -> Iterator[tuple[Expr, int, int]]:
-    """Yield what is indexed, with a negative index and its offset."""
-    for node in nodes(checked.expr):
-        if not isinstance(node, Call) or node.function != "_[_]":
-            continue
-        whole, index = node.args
-        value = index.value if isinstance(index, Literal) else None
-        if type(value) is int and value < 0 and checked.types[whole.id].kind is not Kind.MAP:
-            yield whole, value, index.pos
-
-
-def _literals(root: Expr) -> Iterator[tuple[Call, Literal]]:
-    for node in nodes(root):
-        if not isinstance(node, Call) or node.function not in _PARSERS or not node.args:
-            continue
-        argument = node.args[0]
-        alone = node.target is None and node.function == _PARSERS[node.function]
-        member = node.target is not None and node.function != _PARSERS[node.function]
-        if isinstance(argument, Literal) and isinstance(argument.value, str) and (alone or member):
-            yield node, argument
+def _parses(call: Call) -> bool:
+    """Whether a call parses its argument: of a function alone, or of a method."""
+    parser = _PARSERS.get(call.function)
+    return parser is not None and (call.target is None) is (parser == call.function)
 
 
 def _failure(call: Call, literal: Literal, version: KubernetesVersion) -> str:

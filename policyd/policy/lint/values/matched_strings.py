@@ -6,21 +6,17 @@ Hosts are reported where an image is allowed because it matches: what a match de
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from policyd.cel.hints.globs import instead_of_glob, is_glob
 from policyd.cel.hints.tree import held, shown
 from policyd.cel.syntax.ast import Call, Comprehension, Expr, Ident, ListExpr, Literal, Select
 from policyd.cel.syntax.recursion import nodes
-from policyd.errors import Problem
 from policyd.json_types import FieldPath
 from policyd.pattern.marks import Mark, split_if_known
-from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.values.comparisons import problem_at
+from policyd.policy.lint.run import LintedPolicy
 from policyd.policy.model.expressions import VALIDATION
 from policyd.policy.model.findings import FormProblem
-from policyd.policy.model.kinds import Policy
 
 GLOB_RULE = "glob-as-regex"
 HOST_RULE = "open-registry"
@@ -31,90 +27,53 @@ _PATTERN = re.compile(_HOST + r"(?P<rest>/|(?:\.[*+].*)?\Z)")  # of a regular ex
 _WILDCARD = re.compile(_HOST + r"\*+")
 
 
-def globs(run: LintRun) -> Iterator[Problem]:
+def globs(policy: LintedPolicy) -> Iterator[FormProblem]:
     """Yield the advice on globs in ``matches()``, in order."""
-    for document, expression, checked in run.expressions:
+    for expression, checked in policy.compiled:
         for call in nodes(checked.expr):
             if not isinstance(call, Call) or call.function != "matches" or len(call.args) != 1:
                 continue
             text = call.args[0].value if isinstance(call.args[0], Literal) else None
             if isinstance(text, str) and is_glob(text) and call.target is not None:
-                yield problem_at(
-                    document,
-                    expression,
-                    call.args[0].pos,
-                    f"'{text}' is a glob: in a regular expression * repeats what is before it",
-                    rule=GLOB_RULE,
-                    hint=f"write {instead_of_glob(text, held(shown(call.target, 'x')))}",
-                )
+                hint = f"write {instead_of_glob(text, held(shown(call.target, 'x')))}"
+                message = f"'{text}' is a glob: in a regular expression * repeats what is before it"
+                yield expression.finding(call.args[0].pos, GLOB_RULE, message, hint)
 
 
-def open_hosts(run: LintRun) -> Iterator[Problem]:
+def open_hosts(policy: LintedPolicy) -> Iterator[FormProblem]:
     """Yield the advice on hosts of registries, expressions before patterns."""
-    for document, expression, checked in run.expressions:
+    for expression, checked in policy.compiled:
         if expression.role is VALIDATION:
-            for found in _Allowed().hosts(checked.expr):
-                yield problem_at(
-                    document,
-                    expression,
-                    found.at.pos,
-                    _MESSAGE.format(found.other),
-                    rule=HOST_RULE,
-                    hint=found.hint,
-                )
-    for document in run.sources.documents:
-        policy = document.model
-        validations = policy.spec.validations if isinstance(policy, Policy) else ()
-        for index, each in enumerate(validations):
-            trees = {("pattern",): each.pattern, ("anyPattern",): each.any_pattern}
-            for path, tree in trees.items():
-                for finding in _in_pattern(tree, ("spec", "validations", index, *path)):
-                    yield document.problem(finding, "advice")
+            for function, text in _compared(checked.expr, {}):
+                found = _open_host(function, str(text.value))
+                if found is not None:
+                    other, hint = found
+                    yield expression.finding(text.pos, HOST_RULE, _MESSAGE.format(other), hint)
+    for path, tree in policy.patterns:
+        yield from _in_pattern(tree, path)
 
 
 _MESSAGE = "images of other registries match, too: {}/x"
 
 
-@dataclass(frozen=True, slots=True)
-class _Host:
-    """``other`` is a registry that matches as well."""
-
-    at: Expr
-    other: str
-    hint: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Allowed:
-    """Finds what makes an expression true. ``lists`` are those that loop variables run over."""
-
-    lists: Mapping[str, Expr] = field(default_factory=dict)
-
-    def hosts(self, node: Expr) -> Iterator[_Host]:
-        """Yield the hosts that an image is compared with."""
-        match node:
-            case Call(function="_&&_" | "_||_", args=args):
-                for each in args:
-                    yield from self.hosts(each)
-            case Call(function="_?_:_", args=(_, yes, no)):
-                yield from self.hosts(yes)
-                yield from self.hosts(no)
-            case Call(function="startsWith" | "contains" | "matches", args=(text,)):
-                if node.target is not None and _is_image(node.target):
-                    for each in self._texts(text):
-                        yield from _open_host(node.function, each)
-            case Call(function="!_", args=(Call(function="!_", args=(inner,)),)):
-                yield from self.hosts(inner)
-            case Comprehension(macro="all" | "exists"):
-                lists = {**self.lists, node.iter_var: node.iter_range}
-                yield from _Allowed(lists).hosts(node.loop_step)
-
-    def _texts(self, node: Expr) -> Iterator[Literal]:
-        """Yield the strings that an argument is, or that a loop gives it."""
-        over = self.lists.get(node.name) if isinstance(node, Ident) else None
-        for each in over.elements if isinstance(over, ListExpr) else (node,):
-            if isinstance(each, Literal) and isinstance(each.value, str):
-                yield each
+def _compared(node: Expr, lists: Mapping[str, Expr]) -> Iterator[tuple[str, Literal]]:
+    """Yield the functions and strings that make an expression true because an image matches.
+    ``lists`` are those that loop variables run over.
+    """
+    match node:
+        case Call(function="_&&_" | "_||_", args=ways) | Call(function="_?_:_", args=(_, *ways)):
+            for each in ways:
+                yield from _compared(each, lists)
+        case Call(function="startsWith" | "contains" | "matches", args=(text,)):
+            if node.target is not None and _is_image(node.target):
+                over = lists.get(text.name) if isinstance(text, Ident) else None
+                for each in over.elements if isinstance(over, ListExpr) else (text,):
+                    if isinstance(each, Literal) and isinstance(each.value, str):
+                        yield node.function, each
+        case Call(function="!_", args=(Call(function="!_", args=(inner,)),)):
+            yield from _compared(inner, lists)
+        case Comprehension(macro="all" | "exists"):
+            yield from _compared(node.loop_step, {**lists, node.iter_var: node.iter_range})
 
 
 def _is_image(node: Expr) -> bool:
@@ -126,23 +85,23 @@ def _is_image(node: Expr) -> bool:
     return False
 
 
-def _open_host(function: str, text: Literal) -> Iterator[_Host]:
-    value = str(text.value)
+def _open_host(function: str, value: str) -> tuple[str, str] | None:
+    """Return a registry that a string matches as well, and the remedy; None if there is none."""
     if function != "matches":
-        found = _STRING.fullmatch(value)
-        if found is not None:
-            other = f"{value}.example.net" if function == "startsWith" else f"example.net/{value}"
-            yield _Host(text, other, f"write startsWith('{value}/')")
-        return
-    plain = value.removeprefix("^").replace("\\.", ".").replace("[.]", ".")
-    found = _PATTERN.match(plain)
-    if found is not None and not is_glob(value):
-        host, anchored = found["host"], value.startswith("^")
-        right = host.replace(".", "[.]")
-        if not anchored:
-            yield _Host(text, f"example.net/{host}", f"begin the pattern with ^: '^{right}/'")
-        elif found["rest"] != "/":
-            yield _Host(text, f"{host}.example.net", f"end the host with a slash: '^{right}/'")
+        if _STRING.fullmatch(value) is None:
+            return None
+        other = f"{value}.example.net" if function == "startsWith" else f"example.net/{value}"
+        return other, f"write startsWith('{value}/')"
+    found = _PATTERN.match(value.removeprefix("^").replace("\\.", ".").replace("[.]", "."))
+    if found is None or is_glob(value):
+        return None
+    host = found["host"]
+    right = host.replace(".", "[.]")
+    if not value.startswith("^"):
+        return f"example.net/{host}", f"begin the pattern with ^: '^{right}/'"
+    if found["rest"] != "/":
+        return f"{host}.example.net", f"end the host with a slash: '^{right}/'"
+    return None
 
 
 def _in_pattern(tree: Any, path: FieldPath) -> Iterator[FormProblem]:

@@ -10,15 +10,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from policyd._core.schema.types import Scalar, SchemaType
-from policyd.errors import Fix, Problem
+from policyd.errors import Fix
 from policyd.json_types import FieldPath
-from policyd.mutation.schemas.schemas import Schemas
 from policyd.pattern.marks import split_if_known
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.kinds import kinds_of
-from policyd.policy.model.expressions import mutations_of
 from policyd.policy.model.findings import FormProblem
-from policyd.policy.model.kinds import Policy
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.places import PlainScalar
 
@@ -30,25 +26,21 @@ _VERSION = re.compile(r"[1-9][0-9]*\.[0-9]*0")  # loses its last digit; 0.50 is 
 _Roots = Sequence[SchemaType]
 
 
-def unquoted(run: LintRun) -> Iterator[Problem]:
-    """Yield the advice for all documents, in file order."""
-    schemas = run.schemas
-    for document in run.sources.documents:
-        told: set[FieldPath] = set()
-        for path, roots in _open_values(document, run, schemas):
-            for each in document.origin.plain_scalars(path):
-                if not path and not each.is_key:
-                    continue
-                types = _types(roots, each.path[len(path) :])
-                finding = _advise(each, types, of_strings=path[:1] in (("data",), ("metadata",)))
-                if finding is not None and each.path not in told:
-                    told.add(each.path)
-                    yield document.problem(finding, "advice")
+def unquoted(run: LintRun, document: Document) -> Iterator[FormProblem]:
+    """Yield the advice for a document."""
+    told: set[FieldPath] = set()
+    for path, roots in _open_values(document, run):
+        for each in document.origin.plain_scalars(path):
+            if not path and not each.is_key:
+                continue
+            types = _types(roots, each.path[len(path) :])
+            finding = _advise(each, types, of_strings=path[:1] in (("data",), ("metadata",)))
+            if finding is not None and each.path not in told:
+                told.add(each.path)
+                yield finding
 
 
-def _open_values(
-    document: Document, run: LintRun, schemas: Schemas
-) -> Iterator[tuple[FieldPath, _Roots]]:
+def _open_values(document: Document, run: LintRun) -> Iterator[tuple[FieldPath, _Roots]]:
     """Yield the paths of fields that hold any value, each with the types it may have; and the path
     of a whole policy, of which only the keys are checked.
     """
@@ -57,26 +49,14 @@ def _open_values(
     if not document.is_policy:
         yield ("metadata", "labels"), ()
         yield ("metadata", "annotations"), ()
-    policy = document.model
-    if isinstance(policy, Policy):
-        yield from _of_policy(document, policy, run, schemas)
-    if document.is_policy:
-        yield (), ()
-
-
-def _of_policy(
-    document: Document, policy: Policy, run: LintRun, schemas: Schemas
-) -> Iterator[tuple[FieldPath, _Roots]]:
-    yield ("spec", "params"), ()
-    kinds = kinds_of(policy, run.typed.schemas)
-    roots = [found.root.type for gvk in kinds if (found := schemas.lookup(*gvk)) is not None]
-    for index, validation in enumerate(policy.spec.validations):
-        yield ("spec", "validations", index, "pattern"), roots
-        for number, _ in enumerate(validation.any_pattern or ()):
-            yield ("spec", "validations", index, "anyPattern", number), roots
-    for mutation in mutations_of(document.raw):
-        if mutation.kind.mutator is None:
-            yield mutation.path, roots
+        return
+    policy = run.policy(document)
+    if policy is not None and policy.own is not None:
+        yield ("spec", "params"), ()
+        roots = [each.root.type for each in policy.schemas.values()]
+        for path, _ in (*policy.patterns, *policy.overlays):
+            yield path, roots
+    yield (), ()
 
 
 def _types(roots: _Roots, path: FieldPath) -> list[SchemaType]:

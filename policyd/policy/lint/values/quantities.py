@@ -5,43 +5,32 @@ percentages, which are integers or strings, as only one of them.
 import re
 from collections.abc import Iterator, Sequence
 
-from policyd.cel.syntax.ast import Call, Expr, Literal
+from policyd.cel.hints.quantities import ORDERED
+from policyd.cel.hints.tree import filled
+from policyd.cel.syntax.ast import Call, Literal
 from policyd.cel.syntax.unparse import unparse
-from policyd.errors import Problem
 from policyd.mutation.schemas.type_builder import QUANTITY
-from policyd.policy.lint.guards.cases import cases
-from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.fields import FieldRead
-from policyd.policy.lint.values.comparisons import ORDERS, Comparison, by_place, problem_at
+from policyd.policy.lint.run import LintedPolicy
+from policyd.policy.lint.values.comparisons import Comparison, comparisons
+from policyd.policy.model.findings import FormProblem
 
 RULE = "quantity-comparison"
 EITHER_RULE = "int-or-string"
 _INT_OR_STRING = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
 _WITH_UNIT = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([KMGTPE]i|[mkMGTPE])")
 _LONGEST = 60  # characters of an expression in a hint
-_RIGHT = {
-    "_<_": "quantity({}).isLessThan(quantity({}))",
-    "_<=_": "!quantity({}).isGreaterThan(quantity({}))",
-    "_>_": "quantity({}).isGreaterThan(quantity({}))",
-    "_>=_": "!quantity({}).isLessThan(quantity({}))",
-    "_==_": "quantity({}).compareTo(quantity({})) == 0",
-    "_!=_": "quantity({}).compareTo(quantity({})) != 0",
-}
+_RIGHT = {**ORDERED, "_==_": "{0}.compareTo({1}) == 0", "_!=_": "{0}.compareTo({1}) != 0"}
 
 
-def compared_quantities(run: LintRun) -> Iterator[Problem]:
-    """Yield the advice for all policies, in file order."""
-    for document, policy in run.policies():
-        kinds = {types.gvk: types for types, _ in cases(policy, run.typed)}
-        for each in run.typed.expressions(policy):
-            done: set[frozenset[int]] = set()
-            for nodes, found in by_place(each, kinds.values()).items():
-                advice = None if frozenset(nodes) in done else _advise(found, each.text)
-                if advice is not None:
-                    done.add(frozenset(nodes))
-                    rule, message, hint = advice
-                    pos = min(found[0].node.pos, found[0].other.pos)
-                    yield problem_at(document, each, pos, message, rule=rule, hint=hint)
+def compared_quantities(policy: LintedPolicy) -> Iterator[FormProblem]:
+    """Yield the advice for all expressions, in order."""
+    for each, compared in comparisons(policy):
+        done: set[frozenset[int]] = set()
+        for nodes, found in compared.items():
+            advice = None if frozenset(nodes) in done else _advise(found, each.text)
+            if advice is not None:
+                done.add(frozenset(nodes))
+                yield each.finding(min(found[0].node.pos, found[0].other.pos), *advice)
 
 
 def _advise(found: Sequence[Comparison], text: str) -> tuple[str, str, str] | None:
@@ -49,28 +38,26 @@ def _advise(found: Sequence[Comparison], text: str) -> tuple[str, str, str] | No
     first = found[0]
     other = first.other.value if isinstance(first.other, Literal) else None
     reads = [each.read for each in found if each.read is not None]
-    if first.operator == "@in" or any(map(_is_converted, (first.node, first.other))):
+    functions = [each.function for each in (first.node, first.other) if isinstance(each, Call)]
+    if first.operator == "@in" or "quantity" in functions:  # beside a string it is an error
         return None
-    ordered = first.operator in ORDERS
+    ordered = first.operator in ORDERED
     is_quantity = any(read.schema.get("$ref") == QUANTITY for read in reads)
     with_unit = isinstance(other, str) and _WITH_UNIT.fullmatch(other)
     if ordered and (is_quantity or with_unit) and (other is None or isinstance(other, str)):
         message = "compares quantities as strings: '9Mi' is greater than '10Gi'"
         return RULE, message, _quantity_hint(first)
-    if is_quantity and isinstance(other, str) and not _stands_for_absent(other, reads):
-        message = f"equal quantities may differ as strings, such as {_twin(other)}"
+    absent = not other or any(other in read.defaults for read in reads)
+    if is_quantity and isinstance(other, str) and not absent:
+        twins = "'1Gi' and '1073741824'" if other.endswith("i") else "'1' and '1000m'"
+        message = f"equal quantities may differ as strings, such as {twins}"
         return RULE, message, _quantity_hint(first)
-    if any(map(_is_int_or_string, reads)) and "type(" not in text:
-        return _of_int_or_string(other, ordered=ordered)
-    return None
-
-
-def _is_converted(node: Expr) -> bool:
-    """Whether one side is a quantity already: beside a string it is an error."""
-    return isinstance(node, Call) and node.function == "quantity"
-
-
-def _of_int_or_string(other: object, *, ordered: bool) -> tuple[str, str, str] | None:
+    either = any(
+        read.schema.get("$ref") == _INT_OR_STRING or read.schema.get("x-kubernetes-int-or-string")
+        for read in reads
+    )
+    if not either or "type(" in text:
+        return None
     form = {str: "a string", int: "an integer"}.get(type(other))
     if ordered and form is not None:
         message = f"the field is an integer or a string, but is compared with {form}"
@@ -81,19 +68,6 @@ def _of_int_or_string(other: object, *, ordered: bool) -> tuple[str, str, str] |
     return None
 
 
-def _stands_for_absent(other: str, reads: Sequence[FieldRead]) -> bool:
-    return not other or any(other in read.defaults for read in reads)
-
-
-def _is_int_or_string(read: FieldRead) -> bool:
-    named = read.schema.get("$ref") == _INT_OR_STRING
-    return named or bool(read.schema.get("x-kubernetes-int-or-string"))
-
-
-def _twin(quantity: str) -> str:
-    return "'1Gi' and '1073741824'" if quantity.endswith("i") else "'1' and '1000m'"
-
-
 def _quantity_hint(comparison: Comparison) -> str:
     """Return the comparison as quantities, with its operands where they are short."""
     sides = [comparison.node, comparison.other]
@@ -101,5 +75,5 @@ def _quantity_hint(comparison: Comparison) -> str:
         sides.reverse()
     texts = [unparse(side) for side in sides]
     texts = [text if "'" in text else text.replace('"', "'") for text in texts]
-    shown = [text if len(text) <= _LONGEST else "…" for text in texts]
-    return f"write {_RIGHT[comparison.operator].format(*shown)}"
+    sized = [f"quantity({text if len(text) <= _LONGEST else '…'})" for text in texts]
+    return f"write {filled(_RIGHT[comparison.operator], sized)}"

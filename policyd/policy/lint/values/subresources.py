@@ -8,37 +8,41 @@ not: mostly the control plane does that.
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from policyd.cel.syntax.ast import Call, Expr, Literal, Select
+from policyd.cel.syntax.ast import Call, Literal, Select
 from policyd.cel.syntax.parser import parse
 from policyd.cel.syntax.recursion import nodes
-from policyd.errors import CelSyntaxError, Problem
+from policyd.errors import CelSyntaxError
+from policyd.json_types import FieldPath
 from policyd.pattern.marks import split_if_known
-from policyd.policy.lint.run import LintRun
-from policyd.policy.model.expressions import VALIDATION, VARIABLE, expressions_of
+from policyd.policy.lint.run import LintedPolicy
+from policyd.policy.model.expressions import VALIDATION, VARIABLE
 from policyd.policy.model.findings import FormProblem
-from policyd.policy.model.kinds import Policy, ValidatingAdmissionPolicy
-from policyd.policy.model.match import NamedRuleWithOperations, covers, covers_resource
-from policyd.policy.source.loaded_documents import Document
+from policyd.policy.model.match import covers, covers_resource
 
 RULE = "subresource-not-covered"
 
 
 class _Writer(NamedTuple):
-    """A subresource, the names of the fields that it writes (all must be read), and a remark."""
+    """A subresource, what it writes, the names of the fields that must be read, and a remark."""
 
     subresource: str
+    what: str
     fields: frozenset[str]
     remark: str = ""
 
 
 _SCALE = _Writer(
-    "scale", frozenset({"spec", "replicas"}), "its object is an autoscaling/v1 Scale with replicas"
+    "scale",
+    "replicas",
+    frozenset({"spec", "replicas"}),
+    "; its object is an autoscaling/v1 Scale with replicas",
 )
+_RESIZE = "resize", "resources of containers"
 _WRITERS: Mapping[tuple[str, str], tuple[_Writer, ...]] = {
     ("", "pods"): (
-        _Writer("ephemeralcontainers", frozenset({"ephemeralContainers"})),
-        _Writer("resize", frozenset({"containers", "resources", "limits"})),
-        _Writer("resize", frozenset({"containers", "resources", "requests"})),
+        _Writer("ephemeralcontainers", "ephemeralContainers", frozenset({"ephemeralContainers"})),
+        _Writer(*_RESIZE, frozenset({"containers", "resources", "limits"})),
+        _Writer(*_RESIZE, frozenset({"containers", "resources", "requests"})),
     ),
     ("", "replicationcontrollers"): (_SCALE,),
     ("apps", "deployments"): (_SCALE,),
@@ -47,76 +51,49 @@ _WRITERS: Mapping[tuple[str, str], tuple[_Writer, ...]] = {
 }
 
 
-def uncovered(run: LintRun) -> list[Problem]:
-    """Return the advice for all validating policies, in file order."""
-    return [
-        document.problem(finding, "advice")
-        for document in run.sources.documents
-        for finding in _of_document(document)
-    ]
-
-
-def _of_document(document: Document) -> Iterator[FormProblem]:
-    policy = document.model
-    if not isinstance(policy, ValidatingAdmissionPolicy | Policy) or not policy.spec.validations:
+def uncovered(policy: LintedPolicy) -> Iterator[FormProblem]:
+    """Yield the advice for a policy that validates."""
+    if not policy.validations:
         return
-    rules = policy.spec.match_constraints.resource_rules
-    read = frozenset(_names(document, policy))
-    for index, rule in enumerate(rules):
-        reported: set[str] = set()
-        for number, resource in enumerate(rule.resources):
-            for writer in _writers(rule, resource):
-                name = f"{resource}/{writer.subresource}"
-                if writer.fields <= read and name not in reported and not _covered(rules, name):
-                    reported.add(name)
-                    path = ("spec", "matchConstraints", "resourceRules", index, "resources", number)
-                    yield FormProblem(path, *_texts(name, writer), rule=RULE)
+    read, reported = frozenset(_names(policy)), set[tuple[FieldPath, str]]()
+    for rule, resource, path in policy.named_resources:
+        writers = [
+            each for group in rule.api_groups for each in _WRITERS.get((group, resource), ())
+        ]
+        for writer in writers if covers(rule.operations, "UPDATE") else ():
+            name = f"{resource}/{writer.subresource}"
+            covered = any(
+                covers_resource(each.resources, name) and covers(each.operations, "UPDATE")
+                for each in policy.rules
+            )
+            once = path[:-1], name  # for each rule
+            if writer.fields <= read and once not in reported and not covered:
+                reported.add(once)
+                yield FormProblem(
+                    path,
+                    f"{name} is not covered: through it, {writer.what} can be changed without "
+                    "validation",
+                    f"add {name} to the resources{writer.remark}",
+                    rule=RULE,
+                )
 
 
-def _writers(rule: NamedRuleWithOperations, resource: str) -> Iterator[_Writer]:
-    """Yield the subresources of a resource, if the rule matches its updates."""
-    if covers(rule.operations, "UPDATE"):
-        for group in rule.api_groups:
-            yield from _WRITERS.get((group, resource), ())
-
-
-def _texts(name: str, writer: _Writer) -> tuple[str, str]:
-    field = {"resize": "resources of containers", "scale": "replicas"}.get(writer.subresource)
-    field = field or "ephemeralContainers"
-    message = f"{name} is not covered: through it, {field} can be changed without validation"
-    remark = f"; {writer.remark}" if writer.remark else ""
-    return message, f"add {name} to the resources{remark}"
-
-
-def _covered(rules: tuple[NamedRuleWithOperations, ...], name: str) -> bool:
-    resource, _, subresource = name.partition("/")
-    return any(
-        covers_resource(rule.resources, resource, subresource) and covers(rule.operations, "UPDATE")
-        for rule in rules
-    )
-
-
-def _names(document: Document, policy: ValidatingAdmissionPolicy | Policy) -> Iterator[str]:
+def _names(policy: LintedPolicy) -> Iterator[str]:
     """Yield the names of the fields that the validations read."""
-    for each in expressions_of(document.raw):
-        if each.role in (VARIABLE, VALIDATION):
-            try:
-                root = parse(each.text)
-            except CelSyntaxError:
-                return  # reported when the expression is compiled
-            for node in nodes(root):
-                yield from _selected(node)
-    for validation in policy.spec.validations if isinstance(policy, Policy) else ():
-        for tree in (validation.pattern, validation.any_pattern):
-            yield from _keys(tree)
-
-
-def _selected(node: Expr) -> Iterator[str]:
-    match node:
-        case Select(field=name):
-            yield name
-        case Call(function="_?._" | "_[_]" | "_[?_]", args=(_, Literal(value=str() as name))):
-            yield name
+    for each in policy.of_role(VARIABLE, VALIDATION):
+        try:
+            root = parse(each.text)
+        except CelSyntaxError:
+            return  # reported when the expression is compiled
+        for node in nodes(root):
+            match node:
+                case (
+                    Select(field=name)
+                    | Call(function="_?._" | "_[_]" | "_[?_]", args=(_, Literal(value=str(name))))
+                ):
+                    yield name
+    for _, tree in policy.patterns:
+        yield from _keys(tree)
 
 
 def _keys(tree: Any) -> Iterator[str]:
@@ -126,6 +103,6 @@ def _keys(tree: Any) -> Iterator[str]:
             if mark is not None:
                 yield name
                 yield from _keys(member)
-    elif isinstance(tree, list | tuple):
+    elif isinstance(tree, list):
         for item in tree:
             yield from _keys(item)

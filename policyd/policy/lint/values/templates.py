@@ -5,11 +5,10 @@
 import re
 from collections.abc import Iterator
 
-from policyd.cel.syntax.ast import Call, Expr, Literal
+from policyd.cel.syntax.ast import Call, Literal
 from policyd.cel.syntax.recursion import nodes
-from policyd.errors import Problem
-from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.values.comparisons import problem_at
+from policyd.policy.lint.run import LintedPolicy
+from policyd.policy.model.findings import FormProblem
 
 RULE = "literal-message"  # the same of a message
 _PATH = r"((?:object|oldObject|request|params|variables|namespaceObject|reads)\.[\w.]++)"
@@ -19,11 +18,12 @@ _TEMPLATE = re.compile(
 _VERB = re.compile(r"%(?:[sdfb]|\.\d++f)(?!\w)")
 
 
-def unevaluated(run: LintRun) -> Iterator[Problem]:
+def unevaluated(policy: LintedPolicy) -> Iterator[FormProblem]:
     """Yield the advice for all expressions, in order."""
-    for document, expression, checked in run.expressions:
-        formats = any(_is_format(node) for node in nodes(checked.expr))
-        for node in nodes(checked.expr):
+    for expression, checked in policy.compiled:
+        every = list(nodes(checked.expr))
+        formats = any(isinstance(node, Call) and node.function == "format" for node in every)
+        for node in every:
             text = node.value if isinstance(node, Literal) else None
             if not isinstance(text, str):
                 continue
@@ -32,11 +32,7 @@ def unevaluated(run: LintRun) -> Iterator[Problem]:
                 hint = f"write '{text}'.format([…])"
             if hint:
                 message = "this is a text as it is written: CEL has no templates in strings"
-                yield problem_at(document, expression, node.pos, message, rule=RULE, hint=hint)
-
-
-def _is_format(node: Expr) -> bool:
-    return isinstance(node, Call) and node.function == "format"
+                yield expression.finding(node.pos, RULE, message, hint)
 
 
 def _joined(text: str) -> str:

@@ -23,17 +23,6 @@ class JsonValue(NamedTuple):
     indent: int
 
 
-class JsonSize(NamedTuple):
-    """At least the nodes of a text, and the levels of lists and objects."""
-
-    nodes: int
-    levels: int
-
-
-class _Duplicate(ValueError):
-    """A JSON object has a key twice."""
-
-
 def is_json(text: str) -> bool:
     """Whether a text may be JSON, or is YAML in brackets: it begins with an object or a list."""
     return text.lstrip()[:1] in ("{", "[")
@@ -49,9 +38,10 @@ def values_in(text: str) -> list[JsonValue] | None:
         return None
 
 
-def size_of(text: str, deep: int) -> JsonSize:
-    """Return the size of a text, without reading it: each node follows one sign, and strings hold
-    none that counts. Levels are exact from ``deep`` on, below it they are at least that.
+def size_of(text: str, deep: int) -> tuple[int, int]:
+    """Return at least the nodes of a text, and the levels of lists and objects, without reading it:
+    each node follows one sign, and strings hold none that counts. Levels are exact from ``deep``
+    on, below it they are at least that.
     """
     bare = _STRING.sub("", text)
     levels = bare.count("[") + bare.count("{")
@@ -59,7 +49,7 @@ def size_of(text: str, deep: int) -> JsonSize:
     if levels >= deep:
         steps = (1 if each[0] in "[{" else -1 for each in _BRACKET.finditer(bare))
         levels = max(accumulate(steps))
-    return JsonSize(nodes, levels)
+    return nodes, levels
 
 
 def _decoded(text: str) -> Iterator[JsonValue]:
@@ -80,7 +70,7 @@ def _decoded(text: str) -> Iterator[JsonValue]:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        raise _Duplicate
+        raise ValueError("an object has a key twice")
     return result
 
 

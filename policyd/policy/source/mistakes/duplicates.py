@@ -70,7 +70,9 @@ def without_duplicates(
     kept: list[Document] = []
     unused: list[Document] = []
     for document in result:
-        out = _is_left_out(document, _origin(document, origins).bundle, left_out)
+        # What is about a copy of its bundle would bind, stage or exempt the policy used instead.
+        bundle = _origin(document, origins).bundle
+        out = any((bundle, *each) in left_out for each in _about(document))
         (unused if out else kept).append(document)
     return kept, unused
 
@@ -81,13 +83,6 @@ def _origin(document: Document, origins: Origins) -> SourceOrigin:
 
 def _is_policy(document: Document) -> bool:
     return document.is_policy and document.kind in POLICY_KINDS
-
-
-def _is_left_out(document: Document, bundle: str, left_out: set[tuple[str, str, str]]) -> bool:
-    """Whether it is a copy that is left out, or about one and of the same bundle: it would bind,
-    stage or exempt the policy that is used instead.
-    """
-    return any((bundle, *each) in left_out for each in _about(document))
 
 
 def _about(document: Document) -> Iterator[tuple[str, str]]:
@@ -114,14 +109,10 @@ def _about(document: Document) -> Iterator[tuple[str, str]]:
 def _identity(document: Document, kind: str) -> tuple[str, ...]:
     if document.confined:  # teams know nothing of each other's names
         return (kind, document.file.rpartition("/")[0], document.name)
-    if kind in KINDS and not _is_foreign_exception(document):
+    # A PolicyException of another engine has a namespace.
+    if kind in KINDS and (document.kind != "PolicyException" or document.is_policy):
         return (kind, document.name)
     return (document.group, kind, document.namespace, document.name)
-
-
-def _is_foreign_exception(document: Document) -> bool:
-    """Whether it is a PolicyException of another engine, which has a namespace."""
-    return document.kind == "PolicyException" and not document.is_policy
 
 
 def _rivals(document: Document) -> list[tuple[str, ...]]:

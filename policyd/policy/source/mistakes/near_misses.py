@@ -85,7 +85,8 @@ def nearest_kind(kind: str, group: str) -> str:
     folded = kind.lower()
     if folded in _SYNONYMS:
         return _SYNONYMS[folded]
-    return known.get(nearest(_singular(folded), known, _KIND_RATIO), "")
+    singular = f"{folded[:-3]}y" if folded.endswith("ies") else folded.removesuffix("s")
+    return known.get(nearest(singular, known, _KIND_RATIO), "")
 
 
 def _in_our_group(document: Document) -> FormProblem:
@@ -149,7 +150,3 @@ def _similar_group(group: str) -> str:
         if nearest(folded, [ours], _GROUP_RATIO):
             return ours
     return ""
-
-
-def _singular(kind: str) -> str:
-    return f"{kind[:-3]}y" if kind.endswith("ies") else kind.removesuffix("s")

@@ -24,7 +24,10 @@ class NewString(NamedTuple):
 
     def edit(self, new: str) -> TextEdit:
         """Return the edit with this string as the new one."""
-        text = _in_quotes(new) if self.quoted else new
+        text = new
+        if self.quoted:
+            single = "'{}'".format(new.replace("'", "''"))
+            text = single if set('"\\') & set(new) else f'"{new}"'
         return TextEdit(self.start, self.start + len(self.old), text)
 
     def value(self) -> object:
@@ -35,10 +38,6 @@ class NewString(NamedTuple):
             return next((each.value for each in compose(self.old)), None)
         except YamlError:
             return None
-
-
-def _in_quotes(text: str) -> str:
-    return "'{}'".format(text.replace("'", "''")) if set('"\\') & set(text) else f'"{text}"'
 
 
 def with_strings(name: str, text: str, strings: Sequence[NewString]) -> str:

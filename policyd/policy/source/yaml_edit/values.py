@@ -130,13 +130,9 @@ class ValueEditor:
         for name, value in added.items():
             lines = self._json and self._begins_line(first.start_mark.index)
             before = "\n" + " " * first.start_mark.column if lines else " "
-            text = self._flow_entry(name, value, first.start_mark.column if lines else None)
-            parts.append(f",{before}{text}")
+            text = self._flow_item(value, first.start_mark.column if lines else None)
+            parts.append(f",{before}{self._flow_item(name, None)}: {text}")
         return TextEdit(end, end, "".join(parts))
-
-    def _flow_entry(self, name: str, value: JSON, column: int | None) -> str:
-        """Return ``name: value`` of a flow mapping; ``column``: JSON that has a line for each."""
-        return f"{self._flow_item(name, None)}: {self._flow_item(value, column)}"
 
     # Sequences
 
@@ -209,6 +205,7 @@ class ValueEditor:
         return TextEdit(at, at, lines + "\n")
 
     def _flow_item(self, value: JSON, column: int | None) -> str:
+        """Return a value in brackets; ``column``: JSON that has a line for each."""
         if not self._json:
             return self._style.flow(value)
         text = json.dumps(value, ensure_ascii=False, indent=None if column is None else 2)

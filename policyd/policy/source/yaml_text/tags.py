@@ -35,10 +35,6 @@ class TaggedValue(NamedTuple):
         last = end.column if end.line == start.line else None
         return lines[start.line][start.column : last].rstrip()
 
-    def in_one_line(self) -> bool:
-        """Whether it has no quotes and ends on its line."""
-        return not self.node.style and self.node.start_mark.line == self.node.end_mark.line
-
 
 @lru_cache(maxsize=8)
 def may_have_tags(text: str) -> bool:

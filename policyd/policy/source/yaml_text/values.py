@@ -52,7 +52,8 @@ def sign(row: YamlRow) -> Explanation | None:
     if row.value.startswith("{{"):
         inner, _, after = row.value[2:].partition("}}")
         return template(inner, row.key or "", after)
-    if row.value[:1] in "[{" and _closes(row.value):
+    closing = {"[": "]", "{": "}"}.get(row.value[0])
+    if closing and row.value.endswith(closing):
         return None
     whole = without_comment(row.value) if row.value[0] in _NEVER_MEANT else ""
     return Explanation(what, quoted(row.value), value=whole)
@@ -89,11 +90,6 @@ def _in_flow(text: str) -> str:
             return text[:at].rstrip()
         depth += (char in "([{") - (char in ")]}")
     return ""
-
-
-def _closes(value: str) -> bool:
-    """Whether a list or object ends with the line."""
-    return value.endswith("]" if value[0] == "[" else "}")
 
 
 def quotes(row: YamlRow, column: int) -> Explanation | None:

@@ -163,7 +163,7 @@ def opened(wire: type[_Wire]) -> tuple[Connection, _Wire]:
     """A connection of a client, and the transport that it writes to."""
     peer = ConnectedPeer("192.0.2.1")
     connection = Connection(PortConnections(), peer, ("192.0.2.1", 1))
-    peer.add_connection(connection)
+    peer.connections, peer.idle[connection] = 1, None
     made = wire(connection)
     connection.connection_made(made)
     return connection, made

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from policyd.importers.kyverno.cel.validations import parts
-from policyd.importers.model import Refused
+from policyd.importers.model import ImportNotes, Refused
 from policyd.importers.reads import PolicyReads
 from policyd.json_types import JSONObject
 
@@ -19,7 +19,7 @@ def of(preconditions: list[JSONObject] | None = None, message: str = "", **cel: 
     rule: JSONObject = {"name": "r", "validate": validate}
     if preconditions:
         rule["celPreconditions"] = preconditions
-    return dict(parts(rule, "spec.rules[0]", PolicyReads()).spec)
+    return parts(rule, "spec.rules[0]", PolicyReads(), ImportNotes())
 
 
 def test_the_fields_of_an_admission_policy_are_kept() -> None:

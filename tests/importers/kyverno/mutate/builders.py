@@ -1,13 +1,12 @@
 """Rules of Kyverno that mutate, and what their import makes of objects. No tests here."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
 from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.mutate import parts
-from policyd.importers.kyverno.rule_parts import RuleParts
-from policyd.importers.model import Refused
+from policyd.importers.model import ImportNotes, Refused
 from policyd.json_types import JSONObject
 from tests import policy_sets
 from tests.builders.policies import policy
@@ -24,12 +23,20 @@ _RULES = {
 _PRESENT = {"Pod": ("spec", "spec.containers")}
 
 
-def imported(mutate: str, kind: str = "Pod", **rule: Any) -> RuleParts:
+class Mutations(NamedTuple):
+    """What a rule contributes to a Policy."""
+
+    spec: JSONObject
+    notes: ImportNotes
+
+
+def imported(mutate: str, kind: str = "Pod", **rule: Any) -> Mutations:
     """The import of a rule whose ``mutate`` is YAML. Raises Refused."""
     body = {"match": {"any": [{"resources": {"kinds": [kind]}}]}, **rule}
     body["mutate"] = yaml.safe_load(mutate)
     scope = Vocabulary.request(present=_PRESENT.get(kind, ("spec",)))
-    return parts(body, "spec.rules[0]", scope)
+    notes = ImportNotes()
+    return Mutations(parts(body, "spec.rules[0]", scope, notes), notes)
 
 
 def overlay(mutate: str, kind: str = "Pod") -> Any:

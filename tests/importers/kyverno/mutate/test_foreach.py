@@ -122,7 +122,7 @@ def test_fields_beside_the_items_need_an_item() -> None:
     assert found["spec"]["volumes"] == [{"name": "certs", "emptyDir": {}}]
     assert found["spec"]["containers"][0]["volumeMounts"]
     assert changed(CERTIFICATES.replace("LIST", "initContainers"), obj) == obj
-    assert "matchConditions" not in imported(CERTIFICATES.replace("LIST", "containers")).spec
+    assert not imported(CERTIFICATES.replace("LIST", "containers")).spec["matchConditions"]
 
 
 def test_operations_with_indexes_and_missing_parents() -> None:
@@ -193,7 +193,7 @@ def test_independent_loops_of_a_rule_with_variables_see_the_same_object() -> Non
     dependent = REMOVALS.replace("spec.containers[]", "spec.volumes[]")
     found = imported(dependent, context=context)
     assert len(found.spec["mutations"]) == 2
-    assert "after each mutation" in found.remarks[0].message
+    assert "after each mutation" in found.notes.remarks[0].message
 
 
 REFUSALS = [

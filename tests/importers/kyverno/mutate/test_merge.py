@@ -74,7 +74,7 @@ REMARKS = [
 
 @pytest.mark.parametrize(("tree", "message"), REMARKS)
 def test_remarks(tree: str, message: str) -> None:
-    (remark,) = imported(f"patchStrategicMerge: {{spec: {tree}}}").remarks
+    (remark,) = imported(f"patchStrategicMerge: {{spec: {tree}}}").notes.remarks
     assert message in remark.message
     assert remark.path.startswith("spec.rules[0].mutate.patchStrategicMerge.spec.containers[0]")
 

@@ -81,8 +81,8 @@ def test_variables_without_quotes() -> None:
 
 def test_an_item_that_is_added_at_the_end_has_a_comment() -> None:
     tolerations = "patchesJson6902: [{op: add, path: /spec/tolerations/-, value: {key: a}}]"
-    assert "is not added again" in imported(tolerations).comments["mutations", 0]
-    assert not imported("patchesJson6902: [{op: remove, path: /spec/priority}]").comments
+    assert "is not added again" in imported(tolerations).notes.comments["mutations", 0]
+    assert not imported("patchesJson6902: [{op: remove, path: /spec/priority}]").notes.comments
 
 
 AFFINITY = """

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from policyd.json_types import JSONObject
+from policyd.policy.lint.all import in_policies
 from policyd.policy.lint.matching.lockout import VITAL, Vital, advise_lockouts
 from policyd.policy.lint.run import LintRun
 from policyd.webhooks.rendering.configurations import render
@@ -20,7 +21,7 @@ RBAC = "rbac.authorization.k8s.io"
 def found_in(*documents: JSONObject) -> list[tuple[str, str]]:
     sources = loaded(*documents)
     assert sources.problems == ()
-    found = advise_lockouts(LintRun(sources))
+    found = in_policies(LintRun(sources), advise_lockouts)
     assert all(each.severity == "advice" and each.line and each.hint for each in found)
     return [(each.rule, each.path.rpartition("resourceRules")[2]) for each in found]
 
@@ -134,7 +135,9 @@ def test_a_mutating_policy_of_kubernetes() -> None:
 
 
 def test_a_wildcard_names_what_it_includes() -> None:
-    [found] = advise_lockouts(LintRun(loaded(policy("p", rule("*"), validations=[VALIDATION]))))
+    [found] = in_policies(
+        LintRun(loaded(policy("p", rule("*"), validations=[VALIDATION]))), advise_lockouts
+    )
     assert found.message.startswith("'*' includes nodes, and failurePolicy is Fail: while")
-    [named] = advise_lockouts(LintRun(loaded(policy("p", NODES))))
+    [named] = in_policies(LintRun(loaded(policy("p", NODES))), advise_lockouts)
     assert named.message.startswith("nodes, and failurePolicy is Fail: while")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from policyd.policy.lint.all import in_policies
 from policyd.policy.lint.matching.named_kinds import advise_named_kinds
 from policyd.policy.lint.run import LintRun
 from tests.builders.objects import gadget_definition
@@ -35,7 +36,7 @@ def _advice(api_version: str, kind: str) -> list[tuple[str, str]]:
     sources = loaded(
         policy(paramKind={"apiVersion": api_version, "kind": kind}), gadget_definition()
     )
-    found = list(advise_named_kinds(LintRun(sources)))
+    found = list(in_policies(LintRun(sources), advise_named_kinds))
     assert all(f"{api_version} has no kind {kind!r}" in each.message for each in found)
     return [(each.path.rpartition(".")[2], each.hint) for each in found]
 

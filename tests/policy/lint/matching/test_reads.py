@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from policyd.json_types import JSONObject
+from policyd.policy.lint.all import in_policies
 from policyd.policy.lint.matching.reads import advise_reads
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.type_check import type_check
@@ -23,7 +24,7 @@ def run(expression: str, *variables: JSONObject, **fields: Any) -> LintRun:
 
 def advice(expression: str, *variables: JSONObject, **fields: Any) -> list[str]:
     """Return the rules of the advice about a read of Services and an expression."""
-    return [each.rule for each in advise_reads(run(expression, *variables, **fields))]
+    return [each.rule for each in in_policies(run(expression, *variables, **fields), advise_reads)]
 
 
 KEY = "item.metadata.name"
@@ -77,7 +78,7 @@ KEYS = [
 @pytest.mark.parametrize(("key", "want"), KEYS)
 def test_a_key_that_can_be_an_error(key: str, want: list[str]) -> None:
     made = run("'a' in reads.it", key=key)
-    assert [each.message for each in unguarded(made)] == want
+    assert [each.message for each in in_policies(made, unguarded)] == want
 
 
 TYPES = [
@@ -92,13 +93,13 @@ TYPES = [
 
 @pytest.mark.parametrize(("key", "want"), TYPES)
 def test_a_key_of_another_type(key: str, want: str) -> None:
-    found = [each.message for each in type_check(run("'a' in reads.it", key=key))]
+    found = [each.message for each in in_policies(run("'a' in reads.it", key=key), type_check)]
     assert len(found) == bool(want)
     assert all(want in each for each in found)
 
 
 def test_expressions_with_reads_get_the_advice_of_others() -> None:
     made = run("!(object.spec.nodeName in reads.it)", key=KEY)
-    assert [each.message for each in unguarded(made)] == [
+    assert [each.message for each in in_policies(made, unguarded)] == [
         "object.spec.nodeName may be missing (v1 Pod)"
     ]

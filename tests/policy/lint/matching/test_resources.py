@@ -5,6 +5,7 @@ import pytest
 from policyd.errors import Fix
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.served import REMOVED, known_resources
+from policyd.policy.lint.all import in_documents
 from policyd.policy.lint.matching.resources import advise_rules
 from policyd.policy.lint.run import LintRun
 from tests.builders.objects import gadget_definition
@@ -102,7 +103,9 @@ WRONG: list[tuple[JSONObject, str, str, str, str]] = [
 def test_rules_that_match_something(changes: JSONObject) -> None:
     constraints = {"resourceRules": [rule(**changes)], "excludeResourceRules": [rule(**changes)]}
     assert (
-        advise_rules(LintRun(loaded(policy(matchConstraints=constraints), gadget_definition())))
+        in_documents(
+            LintRun(loaded(policy(matchConstraints=constraints), gadget_definition())), advise_rules
+        )
         == []
     )
 
@@ -114,7 +117,7 @@ def test_rules_that_match_nothing(
     constraints = {"resourceRules": [rule(**changes)]}
     sources = loaded(policy(matchConstraints=constraints), gadget_definition())
     assert sources.problems == ()
-    (found,) = advise_rules(LintRun(sources))
+    (found,) = in_documents(LintRun(sources), advise_rules)
     at = f"spec.matchConstraints.resourceRules[0].{path}"
     assert (found.rule, found.severity, found.path) == (name, "advice", at)
     assert message in found.message
@@ -139,7 +142,7 @@ def test_versions_that_pass_by_exact_rules(
     changes: JSONObject, match_policy: str, told: str
 ) -> None:
     constraints = {"resourceRules": [rule(**changes)], "matchPolicy": match_policy}
-    found = advise_rules(LintRun(loaded(policy(matchConstraints=constraints))))
+    found = in_documents(LintRun(loaded(policy(matchConstraints=constraints))), advise_rules)
     assert [each.rule for each in found] == (["exact-version"] if told else [])
     assert all(told in each.message for each in found)
 
@@ -151,7 +154,7 @@ def test_excludes_and_bindings_are_looked_at() -> None:
         vap_binding(matchResources={"resourceRules": [wrong]}),
         vap_binding("whole"),
     )
-    assert [each.path for each in advise_rules(LintRun(sources))] == [
+    assert [each.path for each in in_documents(LintRun(sources), advise_rules)] == [
         "spec.matchConstraints.excludeResourceRules[0].resources[0]",
         "spec.matchResources.resourceRules[0].resources[0]",
     ]
@@ -197,7 +200,9 @@ def test_other_names_of_a_resource(groups: list[str], name: str, right: str) -> 
     constraints = {
         "resourceRules": [rule(apiGroups=groups, resources=[name], operations=["CREATE"])]
     }
-    (found,) = advise_rules(LintRun(loaded(policy(matchConstraints=constraints), gadgets)))
+    (found,) = in_documents(
+        LintRun(loaded(policy(matchConstraints=constraints), gadgets)), advise_rules
+    )
     assert found.rule == NONE
     assert found.hint == f"write {right}: rules name the plural"
     assert found.fix == Fix(name.partition("/")[0], right)
@@ -214,11 +219,11 @@ def test_other_names_of_a_resource(groups: list[str], name: str, right: str) -> 
 )
 def test_only_certain_corrections_of_groups_are_made(group: str, fix: Fix | None) -> None:
     constraints = {"resourceRules": [rule(apiGroups=[group], resources=["deployments"])]}
-    (found,) = advise_rules(LintRun(loaded(policy(matchConstraints=constraints))))
+    (found,) = in_documents(LintRun(loaded(policy(matchConstraints=constraints))), advise_rules)
     assert found.fix == fix
 
 
 def test_a_resource_in_another_group_by_its_short_name() -> None:
     constraints = {"resourceRules": [rule(resources=["deploy"])]}
-    (found,) = advise_rules(LintRun(loaded(policy(matchConstraints=constraints))))
+    (found,) = in_documents(LintRun(loaded(policy(matchConstraints=constraints))), advise_rules)
     assert (found.hint, found.fix) == ("deployments is in the group apps (apiGroups: [apps])", None)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from policyd.json_types import JSONObject
+from policyd.policy.lint.all import in_policies
 from policyd.policy.lint.matching.unreached import unreached
 from policyd.policy.lint.run import LintRun
 from tests.builders.policies import EVERYTHING, MUTATION, map_, policy, rule
@@ -36,7 +37,7 @@ REACHED: list[tuple[JSONObject, list[JSONObject]]] = [
 
 
 def paths(document: JSONObject) -> list[str]:
-    found = list(unreached(LintRun(loaded(document))))
+    found = list(in_policies(LintRun(loaded(document)), unreached))
     assert all(each.rule == "idle-field" and each.severity == "advice" for each in found)
     assert all("has no effect" in each.message or "have no" in each.message for each in found)
     return [each.path for each in found]

@@ -3,6 +3,7 @@
 import pytest
 
 from policyd.json_types import JSON, JSONObject
+from policyd.policy.lint.all import in_policies
 from policyd.policy.lint.mutations.dropped import dropped
 from policyd.policy.lint.run import LintRun
 from tests.builders.objects import gadget_definition
@@ -38,7 +39,9 @@ def told(
     for version in definition["spec"]["versions"]:
         version["subresources"] = {"status": {}}
     found = list(
-        dropped(LintRun(loaded(policy("p", *rules, mutations=mutations, **spec), definition)))
+        in_policies(
+            LintRun(loaded(policy("p", *rules, mutations=mutations, **spec), definition)), dropped
+        )
     )
     assert all(each.rule == "dropped-write" and each.severity == "advice" for each in found)
     assert all(each.line and each.excerpt for each in found)
@@ -159,5 +162,7 @@ def test_each_write_is_reported_once_for_a_mutation() -> None:
 
 
 def test_mutating_admission_policies() -> None:
-    (found,) = dropped(LintRun(loaded(map_("m", STATUS, mutations=[add("'/spec/nodeName'")]))))
+    (found,) = in_policies(
+        LintRun(loaded(map_("m", STATUS, mutations=[add("'/spec/nodeName'")]))), dropped
+    )
     assert found.message.startswith("spec.nodeName is lost")

@@ -4,6 +4,7 @@ import pytest
 
 from policyd.errors import Problem
 from policyd.json_types import JSONObject
+from policyd.policy.lint.all import in_policies
 from policyd.policy.lint.mutations.failing import failing
 from policyd.policy.lint.run import LintRun
 from tests.builders.objects import gadget_definition
@@ -32,7 +33,7 @@ def found(text: str, *rules: JSONObject, **spec: object) -> list[Problem]:
         document = build("a", *rules, mutations=[mutation], **spec)
         sources = loaded(document, gadget_definition())
         assert sources.problems == ()
-        each.append(list(failing(LintRun(sources))))
+        each.append(list(in_policies(LintRun(sources), failing)))
     for problem in each[0]:
         assert (problem.rule, problem.severity) in (ERROR, ADVICE)
         assert problem.line > 0

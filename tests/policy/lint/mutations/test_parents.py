@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from policyd.json_types import JSONObject
+from policyd.policy.lint.all import in_policies
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.unguarded import unguarded
 from tests.builders.policies import (
@@ -28,7 +29,7 @@ def told(*texts: str, rules: tuple[JSONObject, ...] = (), **spec: Any) -> list[t
     mutations = [*spec.pop("before", []), *map(json_patch, texts)]
     sources = loaded(policy("p", *rules, mutations=mutations, **spec))
     assert sources.problems == ()
-    found = list(unguarded(LintRun(sources)))
+    found = list(in_policies(LintRun(sources), unguarded))
     assert all(each.severity == "advice" and each.line and "^" in each.excerpt for each in found)
     return [(each.message, each.hint) for each in found if each.rule == "fragile-mutation"]
 
@@ -149,7 +150,7 @@ def test_lists_that_may_be_null() -> None:
 
 
 def test_mutating_admission_policies() -> None:
-    found = list(unguarded(LintRun(loaded(map_("m", mutations=[json_patch(LABEL)])))))
+    found = list(in_policies(LintRun(loaded(map_("m", mutations=[json_patch(LABEL)]))), unguarded))
     assert [each.message for each in found] == [NO_LABELS]
 
 

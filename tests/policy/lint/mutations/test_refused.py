@@ -3,6 +3,7 @@
 import pytest
 
 from policyd.json_types import JSON, JSONObject
+from policyd.policy.lint.all import in_policies
 from policyd.policy.lint.mutations.refused import refused
 from policyd.policy.lint.run import LintRun
 from tests.builders.policies import (
@@ -26,7 +27,7 @@ LABEL = overlay({"metadata": {"labels": {"a": "b"}}})
 
 def told(*rules: JSONObject, **spec: JSON) -> list[tuple[str, str, str]]:
     """Path, message and hint of each advice."""
-    found = list(refused(LintRun(loaded(policy("p", *rules, **spec)))))
+    found = list(in_policies(LintRun(loaded(policy("p", *rules, **spec))), refused))
     assert all(each.rule == "refused-write" and each.severity == "advice" for each in found)
     assert all(each.line and each.excerpt for each in found)
     return [(each.path, each.message, each.hint) for each in found]

@@ -7,6 +7,7 @@ import yaml
 
 from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
+from policyd.policy.lint.all import in_policies
 from policyd.policy.lint.mutations.replaced import replaced
 from policyd.policy.lint.run import LintRun
 from tests.builders.objects import gadget_definition
@@ -19,7 +20,7 @@ def told(tree: str, *rules: JSONObject, **spec: Any) -> list[str]:
     document = policy("p", *rules, mutations=[overlay(yaml.safe_load(tree))], **spec)
     sources = loaded(document, gadget_definition())
     assert compiler.compile_sources(sources).problems == ()
-    found = list(replaced(LintRun(sources)))
+    found = list(in_policies(LintRun(sources), replaced))
     for each in found:
         assert (each.rule, each.severity) == ("replaced-list", "advice")
         assert "- $patch: append" in each.hint

@@ -4,6 +4,7 @@ import pytest
 
 from policyd.errors import Fix, Problem
 from policyd.json_types import JSON, JSONObject
+from policyd.policy.lint.all import in_policies
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.values.enums import never_equal
 from tests.builders.objects import definition
@@ -125,7 +126,7 @@ def test_a_field_that_one_of_the_kinds_lacks_is_not_checked() -> None:
     expression = "!has(object.spec.type) || object.spec.type == 'loadbalancer'"
     both = {"resourceRules": [SERVICES, DEPLOYMENTS]}
     sources = loaded(policy(matchConstraints=both, validations=[demand(expression, "no")]))
-    assert list(never_equal(LintRun(sources))) == []
+    assert list(in_policies(LintRun(sources), never_equal)) == []
 
 
 def test_variables_conditions_and_mutations_are_checked_where_they_are_written() -> None:
@@ -138,7 +139,7 @@ def test_variables_conditions_and_mutations_are_checked_where_they_are_written()
             mutations=[apply_configuration(patch)],
         )
     )
-    found = [(each.path, each.fix) for each in list(never_equal(LintRun(sources)))]
+    found = [(each.path, each.fix) for each in list(in_policies(LintRun(sources), never_equal))]
     assert found == [
         ("spec.matchConditions[0].expression", Fix("create", "CREATE")),
         ("spec.validations[0].expression", Fix("always", "Always")),
@@ -158,11 +159,11 @@ def test_an_enumeration_that_lists_no_strings_is_ignored(enum: JSON) -> None:
         policy(matchConstraints=match, validations=[expression]),
         definition("Engine", "example.com", schema),
     )
-    assert list(never_equal(LintRun(sources))) == []
+    assert list(in_policies(LintRun(sources), never_equal)) == []
 
 
 def found_in(matched: JSONObject, expression: str) -> list[Problem]:
     match = {"resourceRules": [matched]}
     sources = loaded(policy(matchConstraints=match, validations=[demand(expression, "no")]), ENGINE)
     assert sources.problems == ()
-    return list(never_equal(LintRun(sources)))
+    return list(in_policies(LintRun(sources), never_equal))

@@ -2,6 +2,7 @@
 
 import pytest
 
+from policyd.policy.lint.all import in_policies
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.values.inline_params import RULE, missing_params
 from tests.builders.policies import policy
@@ -25,7 +26,7 @@ def test_advice(expression: str, message: str, hint: str) -> None:
     variables = [{"name": "most", "expression": "params.maximum"}]
     validations = [{"expression": expression}]
     document = policy(params=PARAMS, variables=variables, validations=validations)
-    found = list(missing_params(LintRun(loaded(document))))
+    found = list(in_policies(LintRun(loaded(document)), missing_params))
     assert [each.message for each in found] == ([message] if message else [])
     assert all(hint in each.hint and each.line > 0 for each in found)
     assert all((each.rule, each.severity) == (RULE, "advice") for each in found)
@@ -36,4 +37,4 @@ def test_policies_without_inline_params_have_no_advice() -> None:
     ref = {"name": "a", "namespace": "b", "parameterNotFoundAction": "Deny"}
     expressions = [{"expression": "params.data.a == 'b'"}]
     document = policy(paramKind=kind, paramRef=ref, validations=expressions)
-    assert list(missing_params(LintRun(loaded(document)))) == []
+    assert list(in_policies(LintRun(loaded(document)), missing_params)) == []

@@ -3,6 +3,7 @@
 import pytest
 
 from policyd.errors import Problem
+from policyd.policy.lint.all import in_policies
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.values.literals import invalid_literals
 from tests.builders.policies import demand, policy
@@ -58,4 +59,4 @@ def test_literals_that_parse_are_right(expression: str) -> None:
 def found_in(expression: str) -> list[Problem]:
     sources = loaded(policy(validations=[demand(expression, "no")]))
     assert sources.problems == ()
-    return list(invalid_literals(LintRun(sources)))
+    return list(in_policies(LintRun(sources), invalid_literals))

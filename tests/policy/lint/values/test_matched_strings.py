@@ -3,6 +3,7 @@
 import pytest
 
 from policyd.json_types import JSON
+from policyd.policy.lint.all import in_policies
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.values.matched_strings import globs, open_hosts
 from tests.builders.policies import PODS, demand, policy
@@ -28,7 +29,7 @@ GLOBS = [
 
 @pytest.mark.parametrize(("expression", "instead"), GLOBS)
 def test_globs_in_matches(expression: str, instead: str) -> None:
-    (found,) = globs(run(demand(expression, "no")))
+    (found,) = in_policies(run(demand(expression, "no")), globs)
     assert (found.rule, found.severity, found.hint) == (
         "glob-as-regex",
         "advice",
@@ -54,7 +55,7 @@ def test_globs_in_matches(expression: str, instead: str) -> None:
     ],
 )
 def test_other_expressions_are_not_globs(pattern: str) -> None:
-    assert list(globs(run(demand(f"object.a.matches('{pattern}')", "no")))) == []
+    assert list(in_policies(run(demand(f"object.a.matches('{pattern}')", "no")), globs)) == []
 
 
 BEGINS = f"write startsWith('{HOST}/')"
@@ -77,7 +78,7 @@ OPEN = [
 
 @pytest.mark.parametrize(("condition", "other", "hint"), OPEN)
 def test_hosts_that_others_begin_with_or_contain(condition: str, other: str, hint: str) -> None:
-    (found,) = open_hosts(run(demand(IMAGE(condition), "no")))
+    (found,) = in_policies(run(demand(IMAGE(condition), "no")), open_hosts)
     assert (found.rule, found.severity) == ("open-registry", "advice")
     assert found.message == f"images of other registries match, too: {other}/x"
     assert found.hint == hint
@@ -103,7 +104,7 @@ def test_hosts_that_others_begin_with_or_contain(condition: str, other: str, hin
     ],
 )
 def test_hosts_that_are_closed_or_denied(condition: str) -> None:
-    assert list(open_hosts(run(demand(IMAGE(condition), "no")))) == []
+    assert list(in_policies(run(demand(IMAGE(condition), "no")), open_hosts)) == []
 
 
 @pytest.mark.parametrize(
@@ -121,6 +122,6 @@ def test_hosts_that_are_closed_or_denied(condition: str) -> None:
 def test_hosts_in_patterns(key: str, value: str, hosts: list[str]) -> None:
     tree = {"spec": {"containers": [{key: value, "tty": False}]}}
     for field in ({"pattern": tree}, {"anyPattern": [tree]}):
-        found = list(open_hosts(run({"message": "no", **field})))
+        found = list(in_policies(run({"message": "no", **field}), open_hosts))
         assert [each.hint for each in found] == [f"write {host}/*" for host in hosts]
         assert all(each.path.endswith(f"[{key}]" if "(" in key else f".{key}") for each in found)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from policyd.json_types import JSONObject
+from policyd.policy.lint.all import in_documents
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.values.objects import invalid_objects
 from policyd.policy.source.loader import load, load_text
@@ -48,7 +49,7 @@ WRONG = [
 
 
 def advice(text: str) -> list[tuple[str, str, str]]:
-    found = list(invalid_objects(LintRun(load_text(text, "s.yaml"))))
+    found = list(in_documents(LintRun(load_text(text, "s.yaml")), invalid_objects))
     assert all((each.rule, each.severity, each.file) == ("invalid-object", "advice", "s.yaml")
                for each in found)  # fmt: skip
     return [(each.path, each.message, each.hint) for each in found]
@@ -102,7 +103,7 @@ def test_every_object_of_a_suite(old: str, new: str, path: str) -> None:
 def test_objects_that_repeat_another_one_are_reported_where_they_are_written() -> None:
     text = SUITE.replace(OBJECT, "&pod {apiVersion: v1, kind: Pod, spc: {}}")
     text += "- name: b\n  request: {object: *pod}\n  expect: {allowed: true}\n"
-    found = invalid_objects(LintRun(load_text(text, "s.yaml")))
+    found = in_documents(LintRun(load_text(text, "s.yaml")), invalid_objects)
     assert [(each.path, each.line) for each in found] == [("cases[0].request.object.spc", 8)]
 
 
@@ -115,8 +116,10 @@ def test_a_custom_resource_whose_definition_is_loaded() -> None:
     schema: JSONObject = {"type": "object", "properties": {"size": {"type": "integer"}}}
     thing: JSONObject = {"apiVersion": "x.io/v1", "kind": "Thing", "metadata": {"name": "a"}}
     thing["spec"] = {"sise": 1}
-    assert list(invalid_objects(LintRun(loaded(thing)))) == []
-    (found,) = invalid_objects(LintRun(loaded(definition("Thing", "x.io", schema), thing)))
+    assert list(in_documents(LintRun(loaded(thing)), invalid_objects)) == []
+    (found,) = in_documents(
+        LintRun(loaded(definition("Thing", "x.io", schema), thing)), invalid_objects
+    )
     assert (found.path, found.hint) == ("spec.sise", "did you mean size?")
 
 
@@ -125,7 +128,7 @@ def test_the_file_of_an_object_is_reported_once_at_its_place(tmp_path: Path) -> 
     again = "- name: b\n  request: {objectFile: pod.yaml}\n  expect: {allowed: true}\n"
     text = SUITE.replace(f"object: {OBJECT}", "objectFile: pod.yaml") + again
     (tmp_path / "suite.yaml").write_text(text)
-    (found,) = invalid_objects(LintRun(load([tmp_path / "suite.yaml"])))
+    (found,) = in_documents(LintRun(load([tmp_path / "suite.yaml"])), invalid_objects)
     assert (found.file, found.line, found.column) == (str(tmp_path / "pod.yaml"), 4, 3)
     assert found.hint == "did you mean containers?"
 
@@ -133,4 +136,4 @@ def test_the_file_of_an_object_is_reported_once_at_its_place(tmp_path: Path) -> 
 def test_a_file_that_cannot_be_read_is_a_matter_of_its_case(tmp_path: Path) -> None:
     text = SUITE.replace(f"object: {OBJECT}", "objectFile: missing.yaml")
     (tmp_path / "suite.yaml").write_text(text)
-    assert list(invalid_objects(LintRun(load([tmp_path / "suite.yaml"])))) == []
+    assert list(in_documents(LintRun(load([tmp_path / "suite.yaml"])), invalid_objects)) == []

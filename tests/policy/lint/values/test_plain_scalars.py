@@ -6,6 +6,7 @@ import pytest
 
 from policyd.errors import Fix, Problem
 from policyd.policy.compile.compiler import compile_sources
+from policyd.policy.lint.all import in_documents, in_policies
 from policyd.policy.lint.fixes.editing import corrected
 from policyd.policy.lint.patterns import misfitting
 from policyd.policy.lint.run import LintRun
@@ -100,7 +101,7 @@ def test_a_boolean_or_number_in_place_of_a_string_can_be_corrected(
     text: str, rule: str, written: str
 ) -> None:
     sources = load_text(text, "t.yaml")
-    found = [*compile_sources(sources).problems, *misfitting(LintRun(sources))]
+    found = [*compile_sources(sources).problems, *in_policies(LintRun(sources), misfitting)]
     (problem,) = [each for each in found if each.rule == rule]
     assert problem.fix == Fix(written, written)
     assert "in quotes" in problem.hint
@@ -112,4 +113,4 @@ def test_a_boolean_or_number_in_place_of_a_string_can_be_corrected(
 def found_in(text: str) -> list[Problem]:
     sources = load_text(text, "t.yaml")
     assert not any(problem.rule == "syntax" for problem in sources.problems)
-    return list(unquoted(LintRun(sources)))
+    return list(in_documents(LintRun(sources), unquoted))

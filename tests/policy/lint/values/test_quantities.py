@@ -4,6 +4,7 @@ import pytest
 
 from policyd.errors import Problem
 from policyd.json_types import JSONObject
+from policyd.policy.lint.all import in_policies
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.values.quantities import compared_quantities
 from tests.builders.objects import gadget_definition
@@ -71,4 +72,4 @@ def found_in(matched: JSONObject, expression: str) -> list[Problem]:
         policy(matchConstraints=match, validations=[demand(expression, "no")]), gadget_definition()
     )
     assert sources.problems == ()
-    return list(compared_quantities(LintRun(sources)))
+    return list(in_policies(LintRun(sources), compared_quantities))

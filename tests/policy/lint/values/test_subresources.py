@@ -4,6 +4,7 @@ import pytest
 
 from policyd.errors import Problem
 from policyd.json_types import JSONObject
+from policyd.policy.lint.all import in_policies
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.values.subresources import uncovered
 from tests.builders.policies import DEPLOYMENTS, EVERYTHING, PODS, demand, policy, rule
@@ -66,4 +67,4 @@ def test_variables_and_patterns_are_read_too() -> None:
 def found_in(rules: list[JSONObject], spec: JSONObject) -> list[Problem]:
     sources = loaded(policy(matchConstraints={"resourceRules": rules}, **spec))
     assert sources.problems == ()
-    return uncovered(LintRun(sources))
+    return in_policies(LintRun(sources), uncovered)

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from policyd.json_types import JSONObject
-from policyd.policy.lint.refused_definitions import RULE, refused_definitions
+from policyd.policy.lint.all import in_documents
 from policyd.policy.lint.run import LintRun
+from policyd.policy.lint.values.objects import RULE, refused_definitions
 from tests.policy_sets import loaded
 
 SCHEMA: JSONObject = {"openAPIV3Schema": {"type": "object"}}
@@ -38,7 +39,7 @@ ROWS = [
 
 @pytest.mark.parametrize(("document", "path", "hint"), ROWS)
 def test_advice(document: JSONObject, path: str, hint: str) -> None:
-    found = list(refused_definitions(LintRun(loaded(document))))
+    found = list(in_documents(LintRun(loaded(document)), refused_definitions))
     assert [each.path for each in found] == ([path] if path else [])
     assert all((each.rule, each.severity) == (RULE, "advice") for each in found)
     assert all(hint in each.hint and each.line > 0 for each in found)

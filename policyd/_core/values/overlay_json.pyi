@@ -1,0 +1,3 @@
+from typing import Any
+
+def without_nulls(value: Any) -> Any: ...
