@@ -35,7 +35,7 @@ class Foreign:
     type: str
 
 
-def number(value: float, least: int = -4, most: int = 21, digits: int = 2) -> str:
+def number(value: float, least: int = -4, most: int = 6, digits: int = 2) -> str:
     """%v of a finite float64: the fewest digits, with an exponent of two ``digits`` below
     10**``least`` and from 10**``most`` on.
     """

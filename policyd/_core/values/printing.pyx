@@ -110,7 +110,7 @@ cdef str double_string(double value):
         return "NaN"
     if isinf(value):
         return "+Inf" if value > 0 else "-Inf"
-    return number(value, -4, 6)  # Go's rule for %g with the fewest digits
+    return number(value)
 
 
 cdef str printed(object value):
