@@ -215,10 +215,7 @@ def command(
             sources, found = after
     unread: list[Problem] = []
     if cluster:
-        from policyd.leftovers.finding import leftovers
-
-        with kube.reader() as reader, counting() as advance:
-            left = [*leftovers(reader, sources.of_kind("Policy"), unread, advance)]
+        left = _left_in_cluster(kube, sources, unread)
         found += suppress(left, sources.lint_comments, disabled)[0]
     if not diff:
         _write(form, found)
@@ -228,18 +225,30 @@ def command(
         summary = f"{documents}: {counted(errors, 'error')}, {len(found) - errors} advice"
         click.echo(summary, err=True)
         if target is not None:
-            # The version that each policy needs, unless it is the oldest supported one.
-            for policy in LintRun(sources).policies:
-                need, document = newest_need(policy), policy.document
-                if need is not None:
-                    where = f"{document.kind} {document.name}"
-                    click.echo(f"{where} needs Kubernetes {need.version}: {need.what}", err=True)
+            _print_needs(sources)
     for each in unread:
         echo_warning(each)
     if errors or (found and fail_on == "advice"):
         raise SystemExit(1)
     if unread:
         raise SystemExit(INCOMPLETE)
+
+
+def _left_in_cluster(kube: Kubeconfig, sources: Sources, unread: list[Problem]) -> list[Problem]:
+    """Return what other engines left; ``unread`` gets what could not be read."""
+    from policyd.leftovers.finding import leftovers
+
+    with kube.reader() as reader, counting() as advance:
+        return [*leftovers(reader, sources.of_kind("Policy"), unread, advance)]
+
+
+def _print_needs(sources: Sources) -> None:
+    """Print the version that each policy needs, unless it is the oldest supported one."""
+    for policy in LintRun(sources).policies:
+        need, document = newest_need(policy), policy.document
+        if need is not None:
+            where = f"{document.kind} {document.name}"
+            click.echo(f"{where} needs Kubernetes {need.version}: {need.what}", err=True)
 
 
 def _find(

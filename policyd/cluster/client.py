@@ -303,8 +303,8 @@ def describe(error: Exception) -> str:
         found = "no request can be sent: the token has a character that headers do not allow"
     elif isinstance(error, httpx2.TransportError):
         found = f"the API server cannot be reached: {str(error) or type(error).__name__}"
-    elif isinstance(error, RecursionError):
-        found = describe(InvalidAnswer("the response is nested too deep"))
     else:
+        if isinstance(error, RecursionError):
+            error = InvalidAnswer("the response is nested too deep")
         found = f"the lookup in the API server failed: {error!r}"
     return found[:_LONGEST]

@@ -159,12 +159,7 @@ def command(
         answer_lines(lines, lambda line: _answer_line(line, defaults, evaluated))
         return
     if expression is None:
-        if not sys.stdin.isatty():
-            raise click.UsageError("Missing argument 'EXPRESSION' (or --jsonl).")
-        from policyd.cli.eval.repl import repl
-        from policyd.cli.eval.session import Session
-
-        repl(Session(given, user_authorizer, version=version))
+        _run_session(given, user_authorizer, version)
         return
     expression = encodable(expression)  # Go reads bytes that are not UTF-8 in the same way
     try:
@@ -176,22 +171,46 @@ def command(
     common: JSONObject = {"user_authorizer": user_authorizer, "version": version, "typing": typing}
     answer = evaluate(expression, given, with_cost=with_cost, **common)
     if "estimate" in answer:
-        limit, estimated = f"{CALL_LIMIT:,} units", answer["estimate"]
-        cost = f"{answer['cost']:,} of {limit}" if "cost" in answer else f"more than {limit}"
-        shown = estimate_text(estimated["min"], estimated["max"])
-        click.echo(f"cost: {cost}; {shown}", err=True)
+        click.echo(_cost_text(answer), err=True)
     if "error" in answer:
-        failure = error_text(answer["error"])
-        if "cost" in answer:  # no limit ended the evaluation: show the place of the error
-            from policyd.cli.eval.session import Session  # which traces
-
-            session = Session(given, user_authorizer, version=version)
-            failure = "\n".join(session.answer(expression))
-        click.echo(failure, err=True)
+        click.echo(_failure(answer, expression, given, user_authorizer, version), err=True)
         if user_authorizer is None and _NO_AUTHORIZER in answer["error"]:
             click.echo(f"  {styled('hint', fg='cyan')}: {_AUTHORIZER_HINT}", err=True)
         raise SystemExit(1)
     click.echo(json_bytes(answer["value"]))
+
+
+def _failure(
+    answer: JSONObject,
+    expression: str,
+    given: JSONObject,
+    user_authorizer: UserAuthorizer | None,
+    version: KubernetesVersion,
+) -> str:
+    """Return an error, with its place in the expression unless a limit ended the evaluation."""
+    if "cost" not in answer:
+        return error_text(answer["error"])
+    from policyd.cli.eval.session import Session  # which traces
+
+    return "\n".join(Session(given, user_authorizer, version=version).answer(expression))
+
+
+def _run_session(
+    given: JSONObject, user_authorizer: UserAuthorizer | None, version: KubernetesVersion
+) -> None:
+    """Start an interactive session, if standard input is a terminal."""
+    if not sys.stdin.isatty():
+        raise click.UsageError("Missing argument 'EXPRESSION' (or --jsonl).")
+    from policyd.cli.eval.repl import repl
+    from policyd.cli.eval.session import Session
+
+    repl(Session(given, user_authorizer, version=version))
+
+
+def _cost_text(answer: JSONObject) -> str:
+    limit, estimated = f"{CALL_LIMIT:,} units", answer["estimate"]
+    cost = f"{answer['cost']:,} of {limit}" if "cost" in answer else f"more than {limit}"
+    return f"cost: {cost}; {estimate_text(estimated['min'], estimated['max'])}"
 
 
 def _variable(text: str) -> tuple[str, Any]:

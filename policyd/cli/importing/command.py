@@ -32,6 +32,7 @@ from policyd.importers.proof.proving import prove, rows_of
 from policyd.importers.proof.rows import Proof
 from policyd.importers.proof.suites import suite_of
 from policyd.importers.reading import ImportSources, read_sources
+from policyd.migration.source_changes import SourceChange
 from policyd.policy.model.kinds import POLICYD_GROUP
 from policyd.versions import NEWEST, SPAN, KubernetesVersion
 
@@ -164,23 +165,10 @@ def command(
     stray: list[Proof] = []
     if verify or directory is not None:
         found, stray = _proved(read, found, version)
-    files: dict[Path, ReportedImport] = {}
-    if directory is not None:
-        paths_in = paths_of(found)
-        require_new_names(directory, paths_in)
-        texts = _texts(paths_in)
-        written = write(directory, texts)
-        files = {directory / path: each for path, each in paths_in.items()}
-    elif form != "json":
-        click.echo(stream(found, reasons=form == "yaml"), nl=False)
-    if form == "json":
-        echo_json(imports_json(found, files, changes))
-    elif form == "text":
-        echo_results([each.result for each in found], COLOURS, err=directory is None)
-    if directory is not None:
-        unchanged = len(texts) - len(written)
-        rest = f"; {unchanged} unchanged" if unchanged else ""
-        click.echo(f"wrote {counted(len(written), 'file')} to {directory}{rest}", err=True)
+    if directory is None:
+        _print(found, form, changes)
+    else:
+        _write(directory, found, form, changes)
     if verify and form != "json":
         for line in agreement(found, stray, terminal_width(err=directory is None)):
             click.echo(line, err=directory is None)
@@ -215,6 +203,37 @@ def _proved(
     rows = zip(imports, rows_of(imports, proofs), strict=True)
     stray = [each for each in proofs if each.imported is None]
     return [ReportedImport(one, about) for one, about in rows], stray
+
+
+def _print(
+    found: Sequence[ReportedImport], form: str, changes: Sequence[SourceChange] | None
+) -> None:
+    if form == "json":
+        echo_json(imports_json(found, {}, changes))
+        return
+    click.echo(stream(found, reasons=form == "yaml"), nl=False)
+    if form == "text":
+        echo_results([each.result for each in found], COLOURS, err=True)
+
+
+def _write(
+    directory: Path,
+    found: Sequence[ReportedImport],
+    form: str,
+    changes: Sequence[SourceChange] | None,
+) -> None:
+    paths = paths_of(found)
+    require_new_names(directory, paths)
+    texts = _texts(paths)
+    written = write(directory, texts)
+    if form == "json":
+        files = {directory / path: each for path, each in paths.items()}
+        echo_json(imports_json(found, files, changes))
+    else:
+        echo_results([each.result for each in found], COLOURS, err=False)
+    unchanged = len(texts) - len(written)
+    rest = f"; {unchanged} unchanged" if unchanged else ""
+    click.echo(f"wrote {counted(len(written), 'file')} to {directory}{rest}", err=True)
 
 
 def _texts(paths: Mapping[Path, ReportedImport]) -> dict[Path, str]:
