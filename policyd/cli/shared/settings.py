@@ -211,9 +211,9 @@ def option(
         attributes["callback"] = lambda _context, _option, given: (
             None if given is None else read(given)
         )
-    is_flag = not attributes.keys() & {"metavar", "type"}
-    has_default = bool(attributes.get("default"))
-    attributes = {"is_flag": is_flag, "show_default": has_default, **attributes}
+    if not attributes.keys() & {"metavar", "type"}:
+        attributes["is_flag"] = True  # False would make the value of other options optional
+    attributes.setdefault("show_default", bool(attributes.get("default")))
     return click.option(*flags, *([to] if to else []), help=text, **attributes)
 
 
