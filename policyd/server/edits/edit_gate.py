@@ -42,7 +42,7 @@ MAX_UID = 64
 MOUNTED = "policyd.dev/policies=true"
 # The user that deletes the objects of a deleted namespace.
 _CLEANER = "system:serviceaccount:kube-system:namespace-controller"
-_MAY_LEND = "; it may add reads of objects that its author may not list: try again"
+_MAY_LEND = "; it may add reads, whose objects its author must be allowed to list: try again"
 # The status of answers after which the client may try again.
 _LATER = (503, "ServiceUnavailable")
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")

@@ -20,7 +20,7 @@ from policyd.tls.handshakes import Refusal
 AGAIN_SECONDS = 60.0
 # Closures that cost a client its request.
 _CUT_OFF: Mapping[CloseReason, str] = {
-    "full": "a new connection was closed: the limit is reached (--max-connections)",
+    "full": "a new connection was closed: all connections are in use (--max-connections)",
     "head": "a connection was closed: the headers of a request arrived too slowly",
     "write": "a connection was closed: the client did not read its response in time",
     "flood": "a connection was closed: the client sent a body in tiny pieces",

@@ -35,7 +35,7 @@ def policies_in_use(store: Store, attempt: Reload, last_good: str) -> str:
         names = ", ".join(attempt.held)
         return f"the previous content of {names} stays in use; other changes are loaded"
     if attempt.at_start:
-        return "all usable policies are served; broken ones follow their failurePolicy"
+        return "policies without errors are served; broken ones follow their failurePolicy"
     return "the loaded policies stay in use"
 
 

@@ -263,5 +263,5 @@ def test_what_cannot_be_checked_may_not_add_reads(server: Process, reviews: Revi
     finally:
         del refused["list"]
     assert said["status"]["code"] == 503
-    assert "it may add reads of objects that its author may not list" in message(said)
+    assert "it may add reads, whose objects its author must be allowed to list" in message(said)
     assert allowed["allowed"] is True
