@@ -7,13 +7,25 @@ from policyd._core.regex.backtracking cimport Backtracking
 from policyd._core.regex.dfa cimport Dfa
 
 
+cdef enum RegexEngine:
+    EQUALS      # ^text$
+    PREFIX      # ^text
+    SUFFIX      # text$
+    CONTAINS    # text
+    ONE_OF      # ^(a|b|c)$
+    DFA         # other patterns, if they are small: tests of ASCII strings
+    RE2
+
+
 cdef class Regex:
     cdef readonly str pattern
+    cdef RegexEngine engine
+    cdef str literal        # for the first four engines
+    cdef frozenset choices  # for ONE_OF
     cdef str rewritten      # the pattern in RE2 syntax
     cdef Dfa program        # for find_all, None until needed
     cdef bint has_no_program
-    cdef bint needs_re2     # the pattern is too large for a DFA
-    cdef Dfa dfa            # None until enough strings were searched
+    cdef Dfa dfa            # for DFA: None until enough strings were searched
     cdef int searches          # strings searched until then
     cdef object match       # RE2's method
     cdef int64_t size       # number of instructions of RE2's program

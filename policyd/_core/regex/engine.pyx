@@ -1,16 +1,17 @@
-"""Regular expressions with Go's syntax and semantics, in linear time: a DFA runs small patterns
-over ASCII strings, RE2 all others.
+"""Regular expressions with Go's syntax and semantics, in linear time: literals by string search,
+small patterns over ASCII strings by a DFA, the rest by RE2.
 
 RE2's Python wrapper takes several times as long as the match, so this calls the binding below it.
 Even so, a call takes ten times as long as the DFA for a name or an image.
 """
 
-from cpython.unicode cimport PyUnicode_AsUTF8String
+from cpython.unicode cimport PyUnicode_AsUTF8String, PyUnicode_Tailmatch
 from cpython.time cimport PyTime_PerfCounterRaw as clock
 from libc.stdint cimport int64_t
 
 from policyd._core.values.activation cimport take, work
 from policyd._core.regex.backtracking cimport Backtracking, backtracking
+from policyd._core.regex.search cimport find as find_string
 
 from re2 import _re2
 
@@ -74,9 +75,21 @@ cdef class Regex:
         return 0
 
     cdef bint search(self, Activation act, str text) except -1:
-        cdef int answer = -1 if self.needs_re2 else self.search_dfa(text)
-        if answer >= 0:
-            return answer
+        if self.engine == EQUALS:
+            return text == self.literal
+        if self.engine == PREFIX:
+            return PyUnicode_Tailmatch(text, self.literal, 0, len(text), -1)
+        if self.engine == SUFFIX:
+            return PyUnicode_Tailmatch(text, self.literal, 0, len(text), 1)
+        if self.engine == CONTAINS:
+            return find_string(act, text, self.literal, 0, len(text)) >= 0
+        if self.engine == ONE_OF:
+            return text in self.choices
+        cdef int answer
+        if self.engine == DFA:
+            answer = self.search_dfa(text)
+            if answer >= 0:
+                return answer
         self.afford(act, text)
         cdef bytes data = PyUnicode_AsUTF8String(text)
         return span(self, data, 0) is not None
@@ -89,11 +102,11 @@ cdef class Regex:
                 return -1
             self.dfa = machine(self.rewritten)
             if self.dfa is None:
-                self.needs_re2 = True
+                self.engine = RE2
                 return -1
         cdef int answer = self.dfa.search(text)
         if self.dfa.gave_up:
-            self.needs_re2 = True
+            self.engine = RE2
             self.dfa = None
         return answer
 
@@ -193,10 +206,12 @@ cdef object compile_regex(str pattern, int64_t memory=MAX_MEMORY):
     if len(pattern) > MAX_PATTERN:
         return f"error parsing regexp: expression too large: `{pattern}`"
     try:
-        regex.rewritten = parse(pattern)
+        parsed = parse(pattern)
     except RegexSyntaxError as error:
         return str(error)
     regex.pattern = pattern
+    regex.rewritten = parsed.text
+    choose_engine(regex, parsed.items)
     OPTIONS.max_mem = memory
     compiled = _re2.RE2(regex.rewritten.encode(), OPTIONS)
     if not compiled.ok():  # Go's limit is a program of 128 MB
@@ -204,6 +219,24 @@ cdef object compile_regex(str pattern, int64_t memory=MAX_MEMORY):
     regex.match = compiled.Match
     regex.size = max(1, compiled.ProgramSize())
     return regex
+
+
+cdef int choose_engine(Regex regex, tuple items) except -1:
+    """Choose the engine. Plain characters between anchors need no regular expression."""
+    cdef list texts = [item.text for item in items or ()]
+    cdef bint from_start = bool(texts) and texts[0] == r"\A"
+    cdef bint to_end = len(texts) > from_start and texts[-1] == r"\z"
+    regex.engine = DFA
+    if items is None:
+        return 0
+    inner = items[from_start : len(items) - to_end]
+    if from_start and to_end and len(inner) == 1 and inner[0].choices is not None:
+        regex.engine = ONE_OF
+        regex.choices = frozenset(inner[0].choices)
+    elif all(item.literal is not None and not item.fold_case for item in inner):
+        regex.literal = "".join([item.literal for item in inner])
+        regex.engine = (CONTAINS, SUFFIX, PREFIX, EQUALS)[2 * from_start + to_end]
+    return 0
 
 
 cdef object cached_regex(Activation act, str pattern):

@@ -23,6 +23,7 @@ class Item:
     text: str
     fold_case: bool = False
     literal: str | None = None  # the character, if it is a literal
+    choices: tuple[str, ...] | None = None  # the strings, if it is a group of plain alternatives
     repeated: bool = False
     copies: int = 1  # product of the nested counts
     height: int = 1
@@ -67,6 +68,15 @@ def height_above(items: list[Item], node: str) -> int:
         return 1
     within = max(item.height - (item.node == node) for item in items)
     return within + (len(items) > 1)
+
+
+def plain_choices(group: Group) -> tuple[str, ...] | None:
+    """The strings that a group matches, if it consists of literal characters only."""
+    if any(
+        item.literal is None or item.fold_case for items in group.alternatives for item in items
+    ):
+        return None
+    return tuple("".join(item.literal or "" for item in items) for items in group.alternatives)
 
 
 def repeated_size(size: int, low: int, high: int, *, counted: bool, plus: bool) -> int:

@@ -5,7 +5,7 @@ capturing groups: each item has its own ``(?i:…)``, ``^`` and ``$`` are ``\\A`
 ``(?m)`` is set, literals are escaped. Each pattern is parsed once, when it is first used.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from policyd._core.regex.items import (
     ALTERNATION,
@@ -14,6 +14,7 @@ from policyd._core.regex.items import (
     Item,
     concatenate,
     escape,
+    plain_choices,
     repeated_size,
 )
 from policyd._core.regex.scanner import PERL_CLASSES, RegexSyntaxError, Scanner, bracket
@@ -25,9 +26,19 @@ MAX_SIZE = (128 << 20) // 40  # instructions: Go's limit, 128 MB at 40 bytes eac
 ASSERTIONS = {"A": r"\A", "b": r"\b", "B": r"\B", "z": r"\z"}
 
 
-def parse(pattern: str) -> str:
-    """Return the pattern in RE2 syntax. Raises RegexSyntaxError."""
-    return Parser(pattern).run().text
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """``text``: the RE2 syntax; ``items``: the parts in order, None if there are alternatives."""
+
+    text: str
+    items: tuple[Item, ...] | None
+
+
+def parse(pattern: str) -> Parsed:
+    """Raises RegexSyntaxError."""
+    parser = Parser(pattern)
+    item = parser.run()
+    return Parsed(item.text, tuple(parser.top[0]) if len(parser.top) == 1 else None)
 
 
 class Parser(Scanner):
@@ -38,6 +49,7 @@ class Parser(Scanner):
         self.flags = Flags()
         self.stack = [Group(self.flags)]
         self.last_repeat = -1  # where the last operator began
+        self.top: list[list[Item]] = []
 
     def run(self) -> Item:
         pattern = self.pattern
@@ -55,6 +67,7 @@ class Parser(Scanner):
             self.last_repeat = repeat
         if len(self.stack) != 1:
             raise RegexSyntaxError("missing closing )", pattern)
+        self.top = self.stack[0].alternatives
         return self.close(self.stack[0])
 
     def parse_item(self, char: str) -> None:
@@ -71,11 +84,13 @@ class Parser(Scanner):
             group = self.stack.pop()
             self.flags = group.flags
             item = self.close(group)
+            choices = plain_choices(group)
             self.push(
                 replace(
                     item,
                     text=f"(?:{item.text})",
                     literal=None,
+                    choices=choices,
                     repeated=False,
                     height=item.height + group.captures,
                     node="" if group.captures else item.node,

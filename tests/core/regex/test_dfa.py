@@ -21,13 +21,13 @@ TABLE = 1 << 14  # entries
 
 
 def machine(pattern: str) -> Dfa:
-    made = program.machine(parse(pattern))
+    made = program.machine(parse(pattern).text)
     assert made is not None
     return made
 
 
 def re2(pattern: str, text: str) -> bool:
-    compiled = _re2.RE2(parse(pattern).encode(), _re2.RE2.Options())
+    compiled = _re2.RE2(parse(pattern).text.encode(), _re2.RE2.Options())
     spans = compiled.Match(_re2.RE2.Anchor.UNANCHORED, text.encode(), 0, len(text.encode()))
     return bool(spans) and spans[0][0] >= 0
 
@@ -84,7 +84,7 @@ def test_patterns_match(pattern: str, yes: list[str], no: list[str]) -> None:
     ],
 )
 def test_what_is_large_is_left_to_re2(pattern: str) -> None:
-    assert program.machine(parse(pattern)) is None
+    assert program.machine(parse(pattern).text) is None
     assert evaluate("t.all(x, x.matches(p))", t=["a" * 600] * OFTEN, p=pattern) is True
 
 

@@ -83,14 +83,14 @@ def check(data: bytes) -> None:
     assert parse(pattern) == parsed, "not the same twice"
     options = _re2.RE2.Options()
     options.log_errors = False
-    compiled = _re2.RE2(parsed.encode(), options)
+    compiled = _re2.RE2(parsed.text.encode(), options)
     texts = (text, text[: len(text) // 2], text[::-1], "")
     if compiled.ok():
-        made = program.machine(parsed)
+        made = program.machine(parsed.text)
         for each in texts:
             answer = None if made is None else made.matches(each)
             assert answer is None or answer == matched(compiled, each), each
-            if made is not None and re2.finds_what_go_finds(parsed, each):
+            if made is not None and re2.finds_what_go_finds(parsed.text, each):
                 assert Backtracking.spans(made, each) == re2.spans(compiled, each), each
     through_cel(pattern, text, compiled if compiled.ok() else None)
 
