@@ -1,6 +1,6 @@
 """URLs as Go's net/url parses and prints them, with its error messages."""
 
-from urllib.parse import quote_from_bytes, unquote_to_bytes
+from urllib.parse import quote_from_bytes
 
 from policyd._core.go.strings cimport shown
 from policyd._core.net.address cimport IP, parse_address
@@ -102,14 +102,22 @@ cdef str shown_bytes(bytes data):
 
 
 cdef bytes unescape(str text):
-    """Decode percent escapes."""
+    """Decode percent escapes. urllib's unquote_to_bytes makes an object of each."""
     cdef bytes data = text.encode()
-    cdef Py_ssize_t at = data.find(b"%")
-    while at >= 0:
-        if at + 2 >= len(data) or data[at + 1] not in HEX or data[at + 2] not in HEX:
-            raise _Invalid(f"invalid URL escape {shown_bytes(data[at:at + 3])}")
-        at = data.find(b"%", at + 3)
-    return unquote_to_bytes(data)
+    cdef bytearray out = bytearray()
+    cdef Py_ssize_t i = 0
+    if b"%" not in data:
+        return data
+    while i < len(data):
+        if data[i] != c"%":
+            out.append(data[i])
+            i += 1
+            continue
+        if i + 2 >= len(data) or data[i + 1] not in HEX or data[i + 2] not in HEX:
+            raise _Invalid(f"invalid URL escape {shown_bytes(data[i:i + 3])}")
+        out.append(int(data[i + 1:i + 3], 16))
+        i += 3
+    return bytes(out)
 
 
 cdef str unescape_host(str text, bint zone=False):
