@@ -18,6 +18,9 @@ from policyd._core.go.printing import plain, syntax
         (1e21, "1e+21"),
         (0.0001234, "0.0001234"),
         (0.00001, "1e-05"),
+        (float("inf"), "+Inf"),
+        (float("-inf"), "-Inf"),
+        (float("nan"), "NaN"),
     ],
 )
 def test_doubles(value: float, text: str) -> None:

@@ -224,7 +224,9 @@ def test_a_lost_and_a_damaged_secret_fail_no_request(
         writer = in_cluster.leader(*probe.replicas)
         problems = [row["message"] for row in writer.lines("certificate")]
         assert any("was deleted; the previous certificate is served" in row for row in problems)
-        assert any("cannot be used, so the previous certificate is served" in row for row in problems)
+        assert any(
+            "cannot be used, so the previous certificate is served" in row for row in problems
+        )
         errors = 'policyd_certificate_rotations_total{result="error"}'
         assert writer.metric(errors) == 1
         for each in probe.replicas:  # the other may meet the Secret after its repair only

@@ -6,6 +6,7 @@ Values are JSON values and ``Foreign``: CEL values that are not JSON in Go.
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from math import isfinite, isnan
 
 from policyd._core.go.strings import quote
 
@@ -36,9 +37,11 @@ class Foreign:
 
 
 def number(value: float, least: int = -4, most: int = 6, digits: int = 2) -> str:
-    """%v of a finite float64: the fewest digits, with an exponent of two ``digits`` below
-    10**``least`` and from 10**``most`` on.
+    """%v of a float64: the fewest digits, with an exponent of two ``digits`` below 10**``least``
+    and from 10**``most`` on.
     """
+    if not isfinite(value):
+        return "NaN" if isnan(value) else "+Inf" if value > 0 else "-Inf"
     shown = Decimal(repr(value)).normalize()
     power = shown.adjusted()
     if least <= power < most:

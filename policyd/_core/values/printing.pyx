@@ -6,8 +6,6 @@ has Go values as elements (``[<nil>, [1 2], map[a:b]]``), a list that an express
 values; all lists are treated like the first kind here.
 """
 
-from libc.math cimport isinf, isnan
-
 from policyd._core.go.printing import number, plain, span
 from policyd._core.go.strings cimport quote
 from policyd._core.values.time_strings cimport Civil, civil, print_duration, print_rfc3339
@@ -52,7 +50,7 @@ cdef str _string(object value, int depth, Py_ssize_t* left):
     if kind is int:
         return str(value)
     if kind is float:
-        return double_string(value)
+        return number(value)
     if kind is UInt:
         return str((<UInt>value).value)
     if kind is bytes:
@@ -103,14 +101,6 @@ cdef list _strings(list items, int depth, Py_ssize_t* left):
         if left[0] < 0:
             break
     return made
-
-
-cdef str double_string(double value):
-    if isnan(value):
-        return "NaN"
-    if isinf(value):
-        return "+Inf" if value > 0 else "-Inf"
-    return number(value)
 
 
 cdef str printed(object value):
