@@ -244,7 +244,7 @@ def test_only_changes_nothing_if_a_policy_cannot_be_placed(
     until(lambda: server.lines("placement"), "an error")
     [line] = server.lines("placement")
     assert line["level"] == "error"
-    assert "nothing is changed: Policy slow (validate): spec.timeoutSeconds: " in line["message"]
+    assert ": Policy slow (validate): spec.timeoutSeconds: " in line["message"]
     until(lambda: rules(client) == ["configmaps", "secrets"], "the rules")
     assert document(client) is None
     until(lambda: server.metric('policyd_watch_healthy{watch="in-tree"}') == 0, "the metric")
